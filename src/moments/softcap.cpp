@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <numbers>
 #include <utility>
+#include <vector>
 
 namespace scalecalc::moments {
 namespace {
@@ -218,6 +219,76 @@ CapMean cap_mean(double cap, double mean, double variance) {
     made.slope_second += weight * of.slope * of.slope;
   });
   return made;
+}
+
+namespace {
+
+/// A logit's value, the square of its slope and its second derivative, and how often it is that.
+struct Logit {
+  double value, slope_square, bend, weight;
+};
+struct LossSums {
+  double once = 0, twice = 0, bend = 0;  ///< E p phi'^2, E p^2 phi'^2, E p phi''
+  double slope = 0;                      ///< E phi'^2
+};
+
+/// By 1/S = int e^(-t S) dt of S = sum e^phi: E p_k phi'^2 = int A_1
+/// B^(K-1) dt and E p_k^2 phi'^2 = int t A_2 B^(K-1) dt, A_n = E e^(n phi) phi'^2 e^(-t e^phi), B =
+/// E e^(-t e^phi); by the trapezoid rule in ln t.
+LossSums loss_sums(const std::vector<Logit>& logits, double classes) {
+  constexpr double step = 0.25, nothing_yet = 1e-14, nothing_left = 60;
+  double top = 0, mean = 0, least = 1;
+  LossSums sums;
+  for (const Logit& one : logits) top = std::max(top, one.value);
+  std::vector<double> exponentials;
+  for (const Logit& one : logits) {
+    exponentials.push_back(std::exp(one.value - top));
+    mean += one.weight * exponentials.back();
+    least = std::min(least, exponentials.back());
+    sums.slope += one.weight * one.slope_square;
+  }
+  for (double log_t = std::log(nothing_yet / (classes * mean));; log_t += step) {
+    const double t = std::exp(log_t);
+    double first = 0, second = 0, bend = 0, lost = 0;
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      const double part = t * exponentials[i], left = std::exp(-part);
+      const double weighed = logits[i].weight * part * left;
+      first += weighed * logits[i].slope_square;
+      second += weighed * logits[i].slope_square * part;
+      bend += weighed * logits[i].bend;
+      lost -= logits[i].weight * std::expm1(-part);
+    }
+    // Of few classes B falls as its least logit does.
+    if ((classes - 1) * lost > nothing_left || t * least > nothing_left) break;
+    const double others = step * std::exp((classes - 1) * std::log1p(-lost));
+    sums.once += first * others;
+    sums.twice += second * others;
+    sums.bend += bend * others;
+  }
+  return sums;
+}
+
+}  // namespace
+
+std::optional<CappedLoss> capped_loss(double cap, double variance, double classes) {
+  const double sigma = std::sqrt(std::max(variance, 0.0));
+  if (!(sigma > 0) || classes < 2 || is_wide(cap, sigma)) return {};
+  std::vector<Logit> capped, plain;
+  double second = 0;
+  over_normal(cap, sigma, [&](double y, double weight) {
+    const Bent of(y / cap);
+    capped.push_back({cap * of.t, of.slope * of.slope, -2 * of.t * of.slope / cap, weight});
+    second += weight * cap * of.t * cap * of.t;
+  });
+  over_normal(cap, std::sqrt(second), [&](double y, double weight) {
+    plain.push_back({y, 1, 0, weight});
+  });
+  const LossSums of = loss_sums(capped, classes), without = loss_sums(plain, classes);
+  const auto square = [&](const LossSums& sums) {
+    return sums.twice - 2 * sums.once / classes + sums.slope / classes;
+  };
+  return CappedLoss{square(of) / (of.slope * square(without)),
+                    (of.once - of.twice) / (of.slope * (without.once - without.twice)), of.bend};
 }
 
 ScoreCap score_cap(double cap, double variance, double shared) {

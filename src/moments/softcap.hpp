@@ -33,6 +33,16 @@ struct CapMean {
 };
 CapMean cap_mean(double cap, double mean, double variance);
 
+/// Of the softmax p of many capped logits, independent and of one variance, and a class t that is
+/// drawn: `square`, E (p_k - t_k)^2 phi'_k^2, and `hessian`, E p_k (1 - p_k) phi'_k^2, each over E
+/// phi'^2 times what Gaussian logits of the variance E phi^2 have without a cap; `bend`, E p_k
+/// phi''_k.
+struct CappedLoss {
+  double square = 1, hessian = 1, bend = 0;
+};
+/// Nothing where the cap is far inside of the logits' deviation.
+std::optional<CappedLoss> capped_loss(double cap, double variance, double classes);
+
 /// What a cap does to scores whose keys share the part `shared` of their variance: the variance
 /// over keys is multiplied by `forward`, and gradients' squares by `backward`.
 struct ScoreCap {
@@ -136,11 +146,20 @@ void through_cap(C& calculus, const Network& network, const Signal<X>& before,
     loss.own.one_kind = std::max(loss.own.one_kind, 1 - std::clamp(own.slope, 0.0, 1.0));
   }
   const N others = loss.hessian - calculus.real(along);
-  const double bend = weight * (is_mse ? of.bend : of.tilted_bend / classes);
-  loss.hessian = others * calculus.real(of.slope) + calculus.real(loss.own.along + bend);
-  // The softmax knows which of its logits are bent most.
+  std::optional<CappedLoss> known;
+  if (!is_mse && !is_tied(network)) known = capped_loss(cap, rest, classes);
+  double bend = weight * (is_mse ? of.bend : of.tilted_bend / classes);
+  if (known) bend = weight * known->bend;
+  const double slope = of.slope * (known ? known->hessian : 1);
+  loss.hessian = others * calculus.real(slope) + calculus.real(loss.own.along + bend);
+  // The softmax knows which of its logits are bent most: of one token it is counted.
   const double bent = 4 * rest / (cap * cap), omitted = bent / (1 + bent);
-  loss.truncation.second += omitted * omitted;
+  if (known)
+    loss.logits =
+        product(loss.logits,
+                uniform(loss.logits, Alike<N>{N(1), calculus.real(known->square), N(1), N(1)}));
+  else
+    loss.truncation.second += omitted * omitted;
   loss.truncation.cross += omitted;
   calculus.assume("softcap", "a cap bends few of the logits", "4 Var y/c^2", bent, 0.1);
 }

@@ -41,6 +41,37 @@ TEST_CASE("softcap: two equal tokens are one, and two opposite ones its negative
   }
 }
 
+// Of two classes p_1 - 1 = -1/(1 + e^(a - b)) of logits a, b: sums over a grid of both.
+TEST_CASE("softcap: the gradient of a loss knows which logits are bent") {
+  constexpr double step = 0.25, most = 8;
+  const double cap = 2, variance = 2.25, sigma = std::sqrt(variance);
+  const double plain_sigma = std::sqrt(cap_moments(cap, variance).second);
+  double capped = 0, plain = 0, hessian = 0, plain_hessian = 0, bend = 0, total = 0;
+  for (double u = -most; u <= most; u += step)
+    for (double v = -most; v <= most; v += step) {
+      const double weight = std::exp(-(u * u + v * v) / 2);
+      const auto other = [](double a, double b) { return 1 / (1 + std::exp(a - b)); };
+      const double t = std::tanh(sigma * u / cap), slope = 1 - t * t;
+      const double p = other(cap * t, cap * std::tanh(sigma * v / cap)),
+                   q = other(plain_sigma * u, plain_sigma * v);
+      capped += weight * slope * slope * ((1 - p) * (1 - p) + p * p) / 2;
+      plain += weight * ((1 - q) * (1 - q) + q * q) / 2;
+      hessian += weight * slope * slope * p * (1 - p);
+      plain_hessian += weight * q * (1 - q);
+      bend -= weight * 2 * t * slope / cap * (1 - p);
+      total += weight;
+    }
+  const double slope = cap_moments(cap, variance).slope;
+  const CappedLoss found = capped_loss(cap, variance, 2).value();
+  // The trapezoid rule leaves e^(-pi^2 cap/(step sigma)) = 3e-17 of either sum, and e^(-2
+  // pi^2/step)/step = 2e-34 of that over ln t, whose nearest poles are pi/2 away.
+  constexpr double rounding = 1e3 * kRounding;  // of as many terms
+  CHECK(std::fabs(found.square / (capped / (slope * plain)) - 1) < rounding);
+  CHECK(std::fabs(found.hessian / (hessian / (slope * plain_hessian)) - 1) < rounding);
+  CHECK(std::fabs(found.bend / (bend / total) - 1) < rounding);
+  CHECK(!capped_loss(0.01, 1, 10));
+}
+
 TEST_CASE("softcap: a cap far below the scores leaves their signs") {
   const double cap = 0.02;
   CHECK(cap_moments(cap, 1).second < cap * cap);
