@@ -14,9 +14,8 @@ namespace scalecalc::moments {
 
 /// Rows of a causal mask whose keys weigh unequally before any score: pi_ts, 1 summed over the keys
 /// s of row t, of each kind of head (docs/theory/attention.md#weighted). With scores that do not
-/// vary over keys these are the weights of attention, and all that this gives is exact; J =
-/// diag(pi)
-/// - pi pi^T is their slope. Everything is a mean over heads.
+/// vary over keys these are the weights of attention, and all that this gives is exact; their slope
+/// is J = diag(pi) - pi pi^T. Everything is a mean over heads.
 class KeyWeights {
  public:
   /// One bias a head.

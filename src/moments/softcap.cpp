@@ -232,9 +232,9 @@ struct LossSums {
   double slope = 0;                      ///< E phi'^2
 };
 
-/// By 1/S = int e^(-t S) dt of S = sum e^phi: E p_k phi'^2 = int A_1
-/// B^(K-1) dt and E p_k^2 phi'^2 = int t A_2 B^(K-1) dt, A_n = E e^(n phi) phi'^2 e^(-t e^phi), B =
-/// E e^(-t e^phi); by the trapezoid rule in ln t.
+/// By 1/S = int e^(-t S) dt of S = sum e^phi (docs/theory/layers.md#logit-softcap): E p_k phi'^2 =
+/// int A_1 B^(K-1) dt and E p_k^2 phi'^2 = int t A_2 B^(K-1) dt, A_n = E e^(n phi) phi'^2 e^(-t
+/// e^phi), B = E e^(-t e^phi); by the trapezoid rule in ln t.
 LossSums loss_sums(const std::vector<Logit>& logits, double classes) {
   constexpr double step = 0.25, nothing_yet = 1e-14, nothing_left = 60;
   double top = 0, mean = 0, least = 1;
@@ -280,6 +280,9 @@ std::optional<CappedLoss> capped_loss(double cap, double variance, double classe
     capped.push_back({cap * of.t, of.slope * of.slope, -2 * of.t * of.slope / cap, weight});
     second += weight * cap * of.t * cap * of.t;
   });
+  // Past this exponentials of the least and the largest logit have no ratio in double.
+  constexpr double most = 300;
+  if (!(kFar * std::sqrt(second) <= most)) return {};
   over_normal(cap, std::sqrt(second), [&](double y, double weight) {
     plain.push_back({y, 1, 0, weight});
   });

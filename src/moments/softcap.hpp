@@ -40,7 +40,7 @@ CapMean cap_mean(double cap, double mean, double variance);
 struct CappedLoss {
   double square = 1, hessian = 1, bend = 0;
 };
-/// Nothing where the cap is far inside of the logits' deviation.
+/// Nothing where the cap is far inside of the logits' deviation, and where that is past 33.
 std::optional<CappedLoss> capped_loss(double cap, double variance, double classes);
 
 /// What a cap does to scores whose keys share the part `shared` of their variance: the variance

@@ -70,6 +70,12 @@ TEST_CASE("softcap: the gradient of a loss knows which logits are bent") {
   CHECK(std::fabs(found.hessian / (hessian / (slope * plain_hessian)) - 1) < rounding);
   CHECK(std::fabs(found.bend / (bend / total) - 1) < rounding);
   CHECK(!capped_loss(0.01, 1, 10));
+  CHECK(!capped_loss(1e4, 1e6, 10));
+  CHECK(!capped_loss(1, 0, 10));
+  // Of a cap far past logits that are all but one nothing is left to count.
+  const CappedLoss plain_loss = capped_loss(1e3, 1e-6, 2).value();
+  CHECK(std::fabs(plain_loss.square - 1) < rounding);
+  CHECK(std::fabs(plain_loss.hessian - 1) < rounding);
 }
 
 TEST_CASE("softcap: a cap far below the scores leaves their signs") {
