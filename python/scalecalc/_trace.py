@@ -7,6 +7,7 @@ is sampled (_sample.py).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 
@@ -44,6 +45,8 @@ class Symbol:
         number = value.item() if hasattr(value, "item") else value
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             raise TypeError(f"{type(value).__name__} is no number")
+        if not math.isfinite(number):
+            raise TypeError(f"the constant {number!r} is not finite")
         return f"({number!r})"
 
     @classmethod
