@@ -10,27 +10,7 @@ namespace {
 constexpr int seeds = 64;
 
 ModelSpec tied(bool causal, bool encoder_decoder) {
-  ModelSpec spec = parse_model(R"([model]
-kind = "transformer"
-layers = 4
-width = 192
-heads = 4
-ffn = 192
-vocab = 256
-sequence = 32
-activation = "gelu"
-gated = true
-tie_head = true
-norm = "rmsnorm"
-placement = "pre"
-attention_scale = 1
-[init]
-scheme = "t5"
-gain = { head = 1 }
-[input]
-kind = "tokens"
-)",
-                               "tied");
+  ModelSpec spec = gated_words(4, 192, 256);
   spec.causal = causal;
   spec.encoder_decoder = encoder_decoder;
   if (encoder_decoder) spec.memory.sequence = spec.sequence;

@@ -121,27 +121,8 @@ sequence = 16
 // a row's own, which two queries of one word have in common: gradients of these weights were 13%
 // too small.
 TEST_CASE("scores of words behind a tied head") {
-  ModelSpec spec = parse_model(R"([model]
-kind = "transformer"
-layers = 1
-width = 128
-heads = 2
-ffn = 128
-vocab = 28
-sequence = 32
-activation = "gelu"
-gated = true
-tie_head = true
-norm = "rmsnorm"
-placement = "pre"
-attention_scale = 1
-[init]
-scheme = "t5"
-gain = { head = 1 }
-[input]
-kind = "tokens"
-)",
-                               "words");
+  ModelSpec spec = gated_words(1, 128, 28);
+  spec.heads = 2;
   VerifyOptions options;
   options.seeds = 4 * seeds;
   options.threads = 2;

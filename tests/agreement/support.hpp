@@ -27,6 +27,32 @@ inline ModelSpec small_transformer(Placement placement, NormKind norm) {
   return spec;
 }
 
+/// T5's: gated, of one width, with sharp attention over 32 words of the vocabulary below a tied
+/// head.
+inline ModelSpec gated_words(int layers, std::int64_t width, std::int64_t vocab) {
+  ModelSpec spec = parse_model(R"([model]
+kind = "transformer"
+heads = 4
+sequence = 32
+activation = "gelu"
+gated = true
+tie_head = true
+norm = "rmsnorm"
+placement = "pre"
+attention_scale = 1
+[init]
+scheme = "t5"
+gain = { head = 1 }
+[input]
+kind = "tokens"
+)",
+                               "words");
+  spec.layers = layers;
+  spec.width = spec.ffn = width;
+  spec.vocab = vocab;
+  return spec;
+}
+
 inline std::string describe(const Comparison& c) {
   return c.path + " " + c.quantity + ": predicted " + std::to_string(c.predicted) + ", measured " +
          std::to_string(c.measured) + " +- " + std::to_string(c.standard_error) + ", z " +
