@@ -7,6 +7,7 @@
 
 #include "moments/along_mean.hpp"
 #include "moments/attention_backward.hpp"
+#include "moments/attention_fluctuations.hpp"
 #include "moments/attention_level.hpp"
 #include "moments/layers/linear.hpp"
 #include "moments/layers/norm.hpp"
@@ -28,7 +29,7 @@ struct Kept<Attention, C, X> {
   double rise = 0;                     ///< of the mix's overlap in the input's
   double same_words = 0;               ///< chance that two keys are equal, and share their scores
   double same_queries = 0;             ///< likewise of queries, of such keys
-  double source_overlap = 0;           ///< deviation of their overlaps
+  OverlapDeviation source{};           ///< of what keys and values are made of
   std::size_t biases = 0;              ///< the table of the scores' biases
   const NormVariance& source_spread() const { return memory_spread ? *memory_spread : spread; }
 };
@@ -80,7 +81,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
     const Signal<X>& source = layer.over_memory ? *pass.memory() : x;
     if (kept.record.words) kept.same_words = source.repeats;
     if (kept.record.words && has_words(x)) kept.same_queries = x.repeats;
-    kept.source_overlap = source.overlap.coherent;
+    kept.source = overlap_deviation(calculus, source);
     kept.weights = overlap_deviation(calculus, made.mix);
     const double apart = average(kept.record.apart_v).cross;
     kept.weights.coherent = apart > 0 ? kept.weights.coherent / apart : 0;
@@ -181,22 +182,27 @@ AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const
   return out;
 }
 
-/// Covariance of two rows' p.p' with their gradients' g.g', no more than the deviation of p.p'
-/// times E g^2 (Cauchy-Schwarz): dk/dr is of small fluctuations. `weights`: the overlap of mixes
-/// r = D p.p' over D = `apart`, by its deviation and by its variance, of which p.p' has 1/D.
-inline double shared_weights(const OverlapSlope& slope, const OverlapDeviation& weights,
-                             double apart, double second) {
-  if (!(apart > 0)) return 0;
-  const double most = second * std::sqrt(weights.coherent * weights.coherent +
-                                         std::max(0.0, weights.noise) / apart);
-  return std::clamp(slope.own * weights.noise + slope.stream * weights.coherent, -most, most);
-}
-
 /// What equal keys make of dk/dr, where g comes to what keys are made of.
 template <class C, class X>
 double slope_of_words(const Kept<Attention, C, X>& kept, const Gradient<X>& g) {
   return word_slope(average(kept.record.source), average(g.x), g.equal_words, kept.same_words,
-                    kept.source_overlap);
+                    kept.source.coherent);
+}
+
+template <class C, class X>
+void add_fluctuations(const BackwardPass<C, X>& pass, const Attention& layer,
+                      const Kept<Attention, C, X>& kept, const Gradient<X>& g,
+                      AttentionBackward<X>& made) {
+  using N = typename C::Number;
+  const C& calculus = pass.calculus();
+  const Counts counts = pass.counts(kept.mix.tokens);
+  const auto add = [&](N& weight, double more) { weight = calculus.positive(N(weight + more)); };
+  add(made.v_weight,
+      fluctuation_of_values(calculus, layer, kept.record, kept.source, g.slopes, counts));
+  const OfSequences more = weights_over_sequences(calculus, layer, kept.record, g.x, kept.source,
+                                                  kept.rise, g.slopes.between, counts);
+  add(made.q_weight, more.queries);
+  add(made.k_weight, more.keys);
 }
 
 /// Adds what comes back to the memory. Each layer's part ends in matrices of its own, so that it is
@@ -349,6 +355,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     covariances = attention_covariances(pass, layer, kept, g, made);
   }
   if (layer.over_memory) add_to_memory(pass, layer, kept, g, made, covariances.memory);
+  if constexpr (C::next_orders) add_fluctuations(pass, layer, kept, g, made);
   const auto part = [&](const Linear& linear, const Places& at, X&& x, const N& gradient,
                         double truncation, const LogCovariance& own_covariance) {
     Gradient<X> own{std::move(x), g.spread, g.error, g.truncation};

@@ -155,12 +155,21 @@ inline bool may_return_along(const std::vector<Layer>& layers) {
   return norm == nullptr || norm->kind == NormKind::dyt;
 }
 
+/// Whether they may bring one back along other tokens' x, of which a norm takes out nothing.
+inline bool may_return_others(const std::vector<Layer>& layers) {
+  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    const auto* attention = std::get_if<Attention>(&layer.op);
+    return attention != nullptr && !attention->over_memory;
+  });
+}
+
 template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X> x) {
   C& calculus = pass.calculus();
   std::optional<X> input, word;
   if (C::next_orders && (pass.averages_tokens() || pass.makes_memory() || x.own ||
-                         (!layer.norm && may_return_along(layer.body)))) {
+                         (!layer.norm && (may_return_along(layer.body) ||
+                                          (x.tokens > 1 && may_return_others(layer.body)))))) {
     input = x.x;
     word = x.own;
   }
@@ -339,8 +348,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   if (layer.trainable_branch) fill_branch_scale(pass, layer, kept, g);
   const N a = calculus.skip(layer), b = calculus.branch(layer);
   if constexpr (C::next_orders) {
-    // Behind a tied head it begins where the stream does.
-    if (!g.along_tokens && g.own.word != 0 && g.aligned != 0 && kept.input && !g.along_mean)
+    // It begins where the stream does: a head's gradient is along each token's own signal.
+    if (!g.along_tokens && g.aligned != 0 && kept.input && !g.along_mean)
       g.along_tokens = uniform(g.x, Alike<double>{0, calculus.value(g.aligned), 0, 0});
     if (kept.together || !layer.shortcut.empty()) g.along_tokens.reset();
   }

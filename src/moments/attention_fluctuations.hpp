@@ -1,0 +1,89 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "moments/attention_backward.hpp"
+#include "moments/overlap_slope.hpp"
+
+/// What the gradients of attention's weights have beside products of means, where the gradients of
+/// mixes overlap more in the draws in which the inputs do (docs/theory/attention.md#fluctuations).
+namespace scalecalc::moments {
+
+/// Covariance of two rows' p.p' with their gradients' g.g', no more than the deviation of p.p'
+/// times E g^2 (Cauchy-Schwarz): dk/dr is of small fluctuations. `weights`: the overlap of mixes
+/// r = D p.p' over D = `apart`, by its deviation and by its variance, of which p.p' has 1/D.
+inline double shared_weights(const OverlapSlope& slope, const OverlapDeviation& weights,
+                             double apart, double second) {
+  if (!(apart > 0)) return 0;
+  const double most = second * std::sqrt(weights.coherent * weights.coherent +
+                                         std::max(0.0, weights.noise) / apart);
+  return std::clamp(slope.own * weights.noise + slope.stream * weights.coherent, -most, most);
+}
+
+/// Of two rows of one sequence and of two: (E z_t^2 E z_u^2 + (E z_t z_u)^2) of the means z = P x
+/// over keys, which n z_t.z_u of Gaussian features has for its variance, over that of the keys x.
+struct MeanKeyVariance {
+  double within = 0, between = 0;
+};
+inline MeanKeyVariance mean_key_variance(const Alike<double>& keys, const Alike<double>& means) {
+  const auto share = [&](double of_means, double of_keys) {
+    const double all = keys.second * keys.second + of_keys * of_keys;
+    return all > 0 ? (means.second * means.second + of_means * of_means) / all : 0;
+  };
+  return {share(means.cross, keys.cross), share(means.between, keys.between)};
+}
+
+/// Of the values' weights, which are given the means P x: `keys` is of x, `slopes` of the mixes.
+template <class C, class X>
+double fluctuation_of_values(const C& calculus, const Attention& layer,
+                             const AttentionRecord<C, X>& record, const OverlapDeviation& keys,
+                             OverlapSlopes slopes, const Counts& counts) {
+  X means = sum(record.shared_source, product(record.apart_source, record.factors.mix));
+  means.between = between_means(record.input, record.source, record.counts);
+  const MeanKeyVariance share =
+      mean_key_variance(values_of(calculus, record.source), values_of(calculus, means));
+  const auto scale = [](OverlapSlope& s, double by) { s = {s.own * by, s.stream * by}; };
+  scale(slopes.within, share.within);
+  scale(slopes.between, share.between);
+  const double group = static_cast<double>(layer.heads) / static_cast<double>(layer.kv_heads);
+  return group * calculus.value(weight_scale(calculus, layer.v)) *
+         overlap_covariance(slopes, keys, gain_of(calculus, layer.v), counts);
+}
+
+/// Of queries' and keys' weights, the pairs of rows of two sequences: sum_ss' (v_s.v_s')(k_s.k_s')
+/// over centred keys of both has the mean 0 of either product, and its square (1 - P2)^2 D^2/n,
+/// which (x_t.x_u)(g_t.g_u) multiplies.
+struct OfSequences {
+  double queries = 0, keys = 0;
+};
+template <class C, class X>
+OfSequences weights_over_sequences(const C& calculus, const Attention& layer,
+                                   const AttentionRecord<C, X>& record, const X& gradient,
+                                   const OverlapDeviation& input, double rise,
+                                   const OverlapSlope& slope, const Counts& counts) {
+  if (counts.batch < 2 || layer.over_memory) return {};
+  const double covariance = slope.own * rise * input.noise * input.apart * input.apart +
+                            slope.stream * input.coherent * input.apart;
+  const double pairs = counts.batch * (counts.batch - 1) * counts.tokens * counts.tokens,
+               product = values_of(calculus, record.input).between *
+                             values_of(calculus, gradient).between +
+                         covariance;
+  const double apart = 1 - values_of(calculus, record.factors.mix).second;
+  const double of_keys = values_of(calculus, record.apart_source).second * apart * apart /
+                         static_cast<double>(layer.k.fan_in);
+  const double scores = pairs * product * of_keys * calculus.value(record.score_scale) *
+                        values_of(calculus, record.apart_v).second;
+  const double group = static_cast<double>(layer.heads) / static_cast<double>(layer.kv_heads);
+  OfSequences made{
+      scores * gain_of(calculus, layer.k) * calculus.value(weight_scale(calculus, layer.q)),
+      scores * gain_of(calculus, layer.q) * calculus.value(weight_scale(calculus, layer.k)) *
+          group};
+  if (layer.qk_norm) {
+    made.queries *= values_of(calculus, record.query_weight_norm).second;
+    made.keys *= values_of(calculus, record.key_norm).second;
+  }
+  return made;
+}
+
+}  // namespace scalecalc::moments
