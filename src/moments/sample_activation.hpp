@@ -134,11 +134,12 @@ Alike<double> own_scatter(C& calculus, const typename C::Function& phi, const Al
 }
 
 /// Relative variance of what single samples differ in size by, beside what a norm over samples
-/// does.
+/// does. A sample's fourth moment is that of its token's size times that of a feature which its own
+/// norm has divided.
 template <class X>
 double apart_of_tokens(const Signal<X>& in) {
-  return in.spread.token_variance - 2 / static_cast<double>(in.width) + in.size_excess -
-         in.sphere_excess;
+  const double tokens = in.spread.token_variance - 2 / static_cast<double>(in.width);
+  return (1 + tokens) * (1 + in.size_excess) - (1 + in.sphere_excess);
 }
 
 /// Samples of a feature are a point of a sphere behind a norm over them. What single samples differ
