@@ -204,6 +204,8 @@ struct CompareOptions {
   double confidence = 0.99;  ///< 0.5 .. 1 - 1e-9
   bool single_precision = false;
   const EqualTargets* equal_targets = nullptr;  ///< where the loss is a cross-entropy
+  std::int64_t sequences = 1;  ///< of a batch, over which gradients of parameters are summed
+  bool squared_error = false;  ///< dL/dy has the outputs y, and their rounding
 };
 /// Joins a prediction with samples of passes by path. Compared are second, cross, grad_second and
 /// grad_cross of sites and second and grad_second of parameters, wherever they are predicted, and

@@ -184,5 +184,29 @@ TEST_CASE("a head that reads one token of two streams") {
   agree_with_head("pool = \"class\"\nclass_tokens = 1\n", "[input]\nclass_std = 1\n");
 }
 
+// Means over what has been normalised over the same samples are 0, in passes but for rounding: all
+// gradients of a squared error of such outputs are their rounding, and a gain's is that of the
+// terms of all sequences.
+TEST_CASE("a mean over the samples of a norm") {
+  agree_with_text("outputs",
+                  "layers = 1\nheads = 4\nffn = 64\nvocab = 300\nsequence = 30\nbatch = 2\n"
+                  "causal = true\nactivation = \"max(x - 1/2, 0)\"\ngated = true\n"
+                  "qk_norm = true\nalibi = 0.25\nparallel = true\npool = \"mean\"\n"
+                  "norm_affine = true\ngain_offset = true\nnorm = \"instancenorm\"\n"
+                  "placement = \"fixup\"\n" +
+                      lecun + "[loss]\nkind = \"mse\"\n");
+  agree("gain",
+        parse_model("[model]\nkind = \"layers\"\nfeatures = 24\nclasses = 10\nsequence = 36\n"
+                    "batch = 4\nactivation = \"tanh(x)^2\"\nnorm_eps = 0\n" +
+                        lecun +
+                        "[[layer]]\ntype = \"norm\"\nnorm = \"layernorm\"\n"
+                        "[[layer]]\ntype = \"conv2d\"\nchannels = 12\n"
+                        "[[layer]]\ntype = \"activation\"\n"
+                        "[[layer]]\ntype = \"norm\"\nnorm = \"instancenorm\"\naffine = true\n"
+                        "[[layer]]\ntype = \"pool\"\n",
+                    "gain"),
+        seeds);
+}
+
 }  // namespace
 }  // namespace scalecalc

@@ -193,6 +193,76 @@ TEST_CASE("rounding comes from the places that the signal has passed") {
   }
 }
 
+// Outputs that are 0 but for rounding are all that a squared error's gradient has.
+TEST_CASE("gradients of a squared error have the rounding of the outputs") {
+  const double epsilon = std::numeric_limits<double>::epsilon();
+  constexpr int width = 64;
+  Trace trace;
+  PassSamples samples;
+  for (const char* path : {"norm", "head"}) {
+    const bool last = std::string(path) == "head";
+    Site site;
+    site.path = path;
+    site.kind = "linear";
+    site.width = width;
+    site.second.value = last ? 0 : 1;
+    site.grad_second.value = 0;
+    SiteSamples measured;
+    measured.path = path;
+    measured.second.assign(8, last ? width * epsilon * epsilon : 1.0);
+    measured.grad_second.assign(8, width * epsilon * epsilon);
+    trace.sites.push_back(std::move(site));
+    samples.sites.push_back(std::move(measured));
+  }
+  CHECK_FALSE(compare(trace, samples).passed);
+  CompareOptions options;
+  options.squared_error = true;
+  CHECK(compare(trace, samples, options).passed);
+  for (SiteSamples& site : samples.sites)
+    for (double& value : site.grad_second) value *= 1e4;
+  CHECK_FALSE(compare(trace, samples, options).passed);
+}
+
+// Terms of all sequences are summed, whatever they cancel to.
+TEST_CASE("a parameter's gradient is held to the rounding of the terms of all sequences") {
+  const double epsilon = std::numeric_limits<double>::epsilon();
+  constexpr std::int64_t sequences = 16;
+  Trace trace;
+  PassSamples samples;
+  Site site;
+  site.path = "norm";
+  site.kind = "norm";
+  site.width = 8;
+  site.tokens = 4;
+  site.second.value = site.grad_second.value = 1;
+  SiteSamples of_site;
+  of_site.path = "norm";
+  of_site.second.assign(8, 1.0);
+  of_site.grad_second.assign(8, 1.0);
+  ParameterMoments gain;
+  gain.path = "norm.gain";
+  gain.rows = 1;
+  gain.columns = 8;
+  gain.second.value = 1;
+  // Of a difference of sums of squares, in the prediction.
+  gain.grad_second.value =
+      static_cast<double>(site.tokens * sequences * gain.columns) * epsilon / 2;
+  ParameterSamples of_gain;
+  of_gain.path = "norm.gain";
+  of_gain.second.assign(8, 1.0);
+  of_gain.grad_second.assign(8, 0.0);
+  trace.sites.push_back(site);
+  trace.parameters.push_back(gain);
+  samples.sites.push_back(of_site);
+  samples.parameters.push_back(of_gain);
+  CompareOptions options;
+  options.sequences = sequences;
+  CHECK(compare(trace, samples, options).passed);
+  options.sequences = 1;
+  trace.parameters[0].grad_second.value *= 64;
+  CHECK_FALSE(compare(trace, samples, options).passed);
+}
+
 TEST_CASE("queries of tokens that are alike are held to the rounding of the values' terms") {
   const double epsilon = std::numeric_limits<double>::epsilon();
   Trace trace;

@@ -64,10 +64,10 @@ class Agreement {
            const std::string path = parameter.path.substr(0, parameter.path.rfind('.'));
            const auto at = sites.find(path);
            take(parameter_cases(parameter, at == sites.end() ? nullptr : at->second,
-                                values_beside(sites, path), samples, epsilon),
+                                values_beside(sites, path), samples, epsilon, options.sequences),
                 parameter_cases_);
          });
-    add_rounding(epsilon);
+    add_rounding(epsilon, options.squared_error);
     if (options.equal_targets != nullptr) add_equal_targets(*options.equal_targets);
   }
 
@@ -88,14 +88,15 @@ class Agreement {
  private:
   /// Where a network takes out what it has put in (a mean, a direction), the rounding of it stays:
   /// at each place epsilon of what the largest so far is made of, as often as a sum there has
-  /// terms. Signals come from the places before, gradients from those behind.
-  void add_rounding(double epsilon) {
+  /// terms. Signals come from the places before, gradients from those behind, and of a squared
+  /// error from the outputs: where these are 0 all gradients are their rounding.
+  void add_rounding(double epsilon, bool squared_error) {
     double places = 0;
     for (const Site& site : predicted_.sites)
       places += static_cast<double>(std::max(site.width, site.tokens));
     std::unordered_map<std::string, double> behind;  // gradients, by site
-    const auto add = [&](bool gradient, auto first, auto last) {
-      double largest = 0;
+    const auto add = [&](bool gradient, auto first, auto last, double of_outputs) {
+      double largest = 0, at_outputs = 0, rounded = 0;
       for (; first != last; ++first) {
         if (first->quantity.starts_with("grad_") != gradient || first->quantity == "mean") continue;
         Expected& expected = first->expected;
@@ -103,13 +104,18 @@ class Agreement {
         const auto site = behind.find(first->path.substr(0, first->path.rfind('.')));
         if (site != behind.end() && first->kind == "parameter")
           largest = std::max(largest, site->second);
-        expected.rounding += places * epsilon * epsilon * largest;
+        rounded = places * epsilon * epsilon * largest;
+        if (at_outputs == 0) at_outputs = largest;
+        const double follows = at_outputs > 0 ? largest / at_outputs : 1;
+        expected.rounding += rounded + of_outputs * follows;
         if (gradient) behind.emplace(first->path, largest);
       }
+      return rounded;
     };
-    add(false, site_cases_.begin(), site_cases_.end());
-    add(true, site_cases_.rbegin(), site_cases_.rend());
-    add(true, parameter_cases_.rbegin(), parameter_cases_.rend());
+    const double signal = add(false, site_cases_.begin(), site_cases_.end(), 0),
+                 outputs = squared_error ? signal : 0;
+    add(true, site_cases_.rbegin(), site_cases_.rend(), outputs);
+    add(true, parameter_cases_.rbegin(), parameter_cases_.rend(), outputs);
   }
 
   /// What the prediction has more than that of distinct targets is owed to pairs of equal ones.

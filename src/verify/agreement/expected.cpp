@@ -135,18 +135,18 @@ std::vector<Case> site_cases(const Site& site, const Site* values, const SiteSam
 namespace {
 
 /// What a weight's gradient is summed from, where sums over tokens cancel (keys: a shift of all
-/// scores changes nothing): the tokens' own terms.
-double gradient_terms(const ParameterMoments& parameter, const Site* at) {
+/// scores changes nothing; gains behind a mean): the own terms of all tokens of all sequences.
+double gradient_terms(const ParameterMoments& parameter, const Site* at, std::int64_t sequences) {
   const double size = std::abs(parameter.grad_second.value);
   if (at == nullptr || !at->grad_second.is_known()) return size;
-  return std::max(size, static_cast<double>(at->tokens) * at->grad_second.value);
+  return std::max(size, static_cast<double>(at->tokens * sequences) * at->grad_second.value);
 }
 
 }  // namespace
 
 std::vector<Case> parameter_cases(const ParameterMoments& parameter, const Site* at,
                                   const Site* values, const ParameterSamples& samples,
-                                  double epsilon) {
+                                  double epsilon, std::int64_t sequences) {
   std::vector<Case> cases;
   const std::int64_t terms = std::max(parameter.rows, parameter.columns);
   const auto add = [&](const char* quantity, const Figure& figure, double ratio, double spread,
@@ -159,7 +159,7 @@ std::vector<Case> parameter_cases(const ParameterMoments& parameter, const Site*
   add("second", parameter.second, 1, 0, parameter.second.value, samples.second);
   add("grad_second", parameter.grad_second,
       parameter.grad_second_finite / parameter.grad_second.value, parameter.grad_spread,
-      gradient_terms(parameter, at), samples.grad_second);
+      gradient_terms(parameter, at, sequences), samples.grad_second);
   if (values != nullptr)
     cases.back().expected.rounding += cancelled(terms * values->tokens, values, epsilon);
   return cases;

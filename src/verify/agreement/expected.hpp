@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,9 @@ struct Case {
 /// size; null elsewhere. `epsilon` is that of the passes' numbers.
 std::vector<Case> site_cases(const Site& site, const Site* values, const SiteSamples& samples,
                              double epsilon);
-/// `at` is the parameter's own site; null when it has none.
+/// `at` is the parameter's own site; null when it has none. Sums run over so many sequences.
 std::vector<Case> parameter_cases(const ParameterMoments& parameter, const Site* at,
                                   const Site* values, const ParameterSamples& samples,
-                                  double epsilon);
+                                  double epsilon, std::int64_t sequences);
 
 }  // namespace scalecalc

@@ -55,7 +55,8 @@ Verification verify_network(const Network& network, const VerifyOptions& options
   const std::optional<EqualTargets> equal =
       equal_targets(network, predicted, propagation, options.seeds);
   return compare(predicted, measured,
-                 {options.confidence, options.single_precision, equal ? &*equal : nullptr});
+                 {options.confidence, options.single_precision, equal ? &*equal : nullptr,
+                  network.batch, network.loss == Loss::mse});
 }
 
 }  // namespace scalecalc
