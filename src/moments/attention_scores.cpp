@@ -7,6 +7,7 @@
 #include "moments/averaged_rows.hpp"
 #include "moments/condensed_softmax.hpp"
 #include "moments/head_lengths.hpp"
+#include "moments/key_sizes.hpp"
 #include "moments/omitted_scores.hpp"
 
 namespace scalecalc::moments {
@@ -189,6 +190,8 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
     if (averages_lengths && !with_pairs)
       pair.omitted_value += (1 - c * c) * c * c * std::fabs(row.value / base.p2 - 1);
   }
+  const double of_sizes = add_key_sizes(small, cosine, tokens, tau2, 1 - c * c,
+                                        averages.two.overlap, row, pair, scores);
   const double m = inputs.input.x.second, own_tau2 = own_share(inputs) * tau2;
   scores.p2_variance = p2_variance(averages.one);
   scores.p2_growth = averages.one.p2 > 0 ? own_tau2 * averages.one.p2_slope : 0;
@@ -196,7 +199,7 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   const double of_features = std::max(0.0, 1 + along);
   scores.overlap_slope = m > 0 ? follows * own_tau2 * averages.two.a_prime * of_features / m : 0;
   scores.centred_slope = scores.overlap_slope * (m - inputs.input.x.cross);
-  scores.overlap_variance = square_excess(averages.two.square, averages.two.overlap);
+  scores.overlap_variance = of_sizes * square_excess(averages.two.square, averages.two.overlap);
   scores.mean_overlap = scores.overlap_variance * share_of_mean(c);
   scores.error = averages.two.error;
   scores.truncation = std::max(row.omitted_score, pair.omitted_score) +
@@ -382,6 +385,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   }
   out.feedback.key_weight = out.feedback.key;
   if (rotation) row_fluctuation.cross *= rotation->rows.cross;
+  const double of_sizes = add_key_sizes(small, key_cosine(inputs.source_means), rows, out, scores);
   const Eigen::ArrayXd roots = out.mix.second.max(0).sqrt();
   out.mix.cross = out.mix.cross.min((roots.matrix() * roots.matrix().transpose()).array());
   const Alike<double> fluctuation = average(row_fluctuation);
@@ -389,7 +393,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.p2_growth = fluctuation.mean;
   scores.overlap_slope = m > 0 ? fluctuation.cross : 0;
   scores.centred_slope = scores.overlap_slope * (m - average(inputs.input.x).cross);
-  scores.overlap_variance = average(pair_fluctuation).cross;
+  scores.overlap_variance = of_sizes * average(pair_fluctuation).cross;
   scores.mean_overlap = average(mean_fluctuation).cross;
   const Positions& positions = *inputs.q.positions;
   const double grid = interpolation_error(positions);

@@ -76,6 +76,20 @@ TEST_CASE("sizes of tokens behind norms over samples and attention") {
   agree("two stacks", parse_model(text, "two stacks"), seeds);
 }
 
+// The largest of unequal keys get the weight of all queries: rows had a fifth in common of what
+// passes have.
+TEST_CASE("sharp attention over tokens of unequal sizes") {
+  for (const char* second : {"2", "8"}) {
+    const std::string text =
+        "[model]\nkind = \"layers\"\nfeatures = 15\nclasses = 3\nsequence = 36\nbatch = 4\n"
+        "[init]\nscheme = \"lecun\"\n[input]\nkind = \"gaussian\"\ncross = 0.2\nsecond = " +
+        std::string(second) +
+        "\n[[layer]]\ntype = \"gated\"\nwidth = 31\nactivation = \"silu\"\n"
+        "[[layer]]\ntype = \"attention\"\nkv_heads = 1\n";
+    agree("gated", parse_model(text, "gated"), seeds);
+  }
+}
+
 // A gradient along few features overlaps over sequences as its tokens do, and so do their scores'
 // gradients: the weights of queries and keys had two thirds of what passes have. Along a stream
 // that no norm closes, what attention brings back of other tokens meets what comes by the skip:
