@@ -3,7 +3,7 @@
 #include "moments/attention_scores.hpp"
 
 /// Keys of unequal sizes below sharp scores: the largest get the weight of whatever query asks
-/// (docs/theory/attention.md#key-sizes).
+/// (docs/theory/attention.md#sharp-sizes).
 namespace scalecalc::moments {
 
 /// What sizes k_s of mean 1 make of n E sum_s p_s p'_s of two rows of independent queries, and of
