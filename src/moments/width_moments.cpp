@@ -5,55 +5,15 @@
 #include <cstddef>
 #include <vector>
 
+#include "moments/normal_grid.hpp"
+
 namespace scalecalc::moments {
 namespace {
 
-/// Equal steps are spectrally accurate for smooth integrands, second order at kinks.
-struct Grid {
-  static constexpr double reach = 10, step = 0.04;
-  std::vector<double> z, weight;
-  Grid() {
-    const int points = static_cast<int>(std::lround(2 * reach / step)) + 1;
-    double total = 0;
-    for (int i = 0; i < points; ++i) {
-      z.push_back(-reach + i * step);
-      weight.push_back(std::exp(-z.back() * z.back() / 2));
-      total += weight.back();
-    }
-    for (double& w : weight) w /= total;
-  }
-};
-
-const Grid& grid() {
-  static const Grid made;
-  return made;
-}
-
-/// The grid's weights, each side of a break given its part of the step that the break divides: a
-/// jump costs the square of a step then, as a kink does. On a point, where functions take the
-/// average of both sides, a break needs nothing.
-std::vector<double> weights_of(const Activation& activation, double mean, double deviation) {
-  const Grid& g = grid();
-  std::vector<double> weight = g.weight;
-  for (const Break& at : activation.breaks()) {
-    const double place = ((at.at - mean) / deviation + Grid::reach) / Grid::step;
-    if (!(place > 0) || !(place < static_cast<double>(weight.size() - 1))) continue;
-    const auto left = static_cast<std::size_t>(place);
-    const double part = place - static_cast<double>(left);
-    if (part == 0) continue;
-    const double step = (g.weight[left] + g.weight[left + 1]) / 2;
-    weight[left] += step * (part - 0.5);
-    weight[left + 1] += step * (0.5 - part);
-  }
-  return weight;
-}
-
-using Weights = std::vector<double>;
-
 template <class F>
-double mean_of(const Weights& weight, const F& f) {
+double mean_of(const NormalGrid& g, const F& f) {
   double sum = 0;
-  for (std::size_t i = 0; i < weight.size(); ++i) sum += weight[i] * f(i);
+  for (std::size_t i = 0; i < g.weight.size(); ++i) sum += g.weight[i] * f(i);
   return sum;
 }
 
@@ -62,16 +22,14 @@ double ratio(double above, double below) {
 }
 
 /// q dF/dq = E F(z) (z^2 - 1)/2 for F of a Gaussian of variance q.
-double log_slope(const Weights& weight, const std::vector<double>& values, double mean) {
-  const Grid& g = grid();
-  return ratio(
-      mean_of(weight, [&](std::size_t i) { return values[i] * (g.z[i] * g.z[i] - 1) / 2; }), mean);
+double log_slope(const NormalGrid& g, const std::vector<double>& values, double mean) {
+  return ratio(mean_of(g, [&](std::size_t i) { return values[i] * (g.z[i] * g.z[i] - 1) / 2; }),
+               mean);
 }
 
 /// q^2 d^2F/dq^2 = E F(z) He4(z)/4.
-double log_curvature(const Weights& weight, const std::vector<double>& values, double mean) {
-  const Grid& g = grid();
-  return ratio(mean_of(weight,
+double log_curvature(const NormalGrid& g, const std::vector<double>& values, double mean) {
+  return ratio(mean_of(g,
                        [&](std::size_t i) {
                          const double z2 = g.z[i] * g.z[i];
                          return values[i] * (z2 * z2 - 6 * z2 + 3) / 4;
@@ -79,9 +37,9 @@ double log_curvature(const Weights& weight, const std::vector<double>& values, d
                mean);
 }
 
-double skew_of(const Weights& weight, const std::vector<double>& values, double second) {
-  const double mean = mean_of(weight, [&](std::size_t i) { return values[i]; });
-  const double third = mean_of(weight, [&](std::size_t i) {
+double skew_of(const NormalGrid& g, const std::vector<double>& values, double second) {
+  const double mean = mean_of(g, [&](std::size_t i) { return values[i]; });
+  const double third = mean_of(g, [&](std::size_t i) {
     const double off = values[i] - mean;
     return off * off * off;
   });
@@ -90,26 +48,23 @@ double skew_of(const Weights& weight, const std::vector<double>& values, double 
 }
 
 /// E F(z) He3(z)/6 over E F.
-double skew_slope(const Weights& weight, const std::vector<double>& values, double mean) {
-  const Grid& g = grid();
+double skew_slope(const NormalGrid& g, const std::vector<double>& values, double mean) {
   return ratio(
-      mean_of(weight,
-              [&](std::size_t i) { return values[i] * g.z[i] * (g.z[i] * g.z[i] - 3) / 6; }),
+      mean_of(g, [&](std::size_t i) { return values[i] * g.z[i] * (g.z[i] * g.z[i] - 3) / 6; }),
       mean);
 }
 
 /// E F(u)G(v) = sum of products of the Hermite coefficients, times c^n; what they leave of E F G
 /// goes last.
-std::array<double, 14> series_of(const Weights& weight, const std::vector<double>& f,
+std::array<double, 14> series_of(const NormalGrid& g, const std::vector<double>& f,
                                  const std::vector<double>& other) {
-  const Grid& g = grid();
   std::array<double, 14> products{};
   std::vector<double> before(g.z.size(), 0.0), now(g.z.size(), 1.0);
-  double rest = mean_of(weight, [&](std::size_t i) { return f[i] * other[i]; });
+  double rest = mean_of(g, [&](std::size_t i) { return f[i] * other[i]; });
   for (std::size_t n = 0; n + 1 < products.size(); ++n) {
-    const double a = mean_of(weight, [&](std::size_t i) { return f[i] * now[i]; });
+    const double a = mean_of(g, [&](std::size_t i) { return f[i] * now[i]; });
     const double b =
-        &f == &other ? a : mean_of(weight, [&](std::size_t i) { return other[i] * now[i]; });
+        &f == &other ? a : mean_of(g, [&](std::size_t i) { return other[i] * now[i]; });
     products[n] = a * b;
     rest -= products[n];
     // Normalised: h_{n+1} = (z h_n - sqrt(n) h_{n-1})/sqrt(n+1).
@@ -123,8 +78,8 @@ std::array<double, 14> series_of(const Weights& weight, const std::vector<double
   products.back() = &f == &other ? std::max(rest, 0.0) : rest;
   return products;
 }
-std::array<double, 14> series_of(const Weights& weight, const std::vector<double>& values) {
-  return series_of(weight, values, values);
+std::array<double, 14> series_of(const NormalGrid& g, const std::vector<double>& values) {
+  return series_of(g, values, values);
 }
 
 /// Relative to E phi^2: below it a pair's mean is rounding.
@@ -181,19 +136,18 @@ namespace {
 
 /// phi and phi' on the grid, and what the averages of their squares are made of.
 struct Sampled {
-  Weights weight;
+  NormalGrid grid;
   std::vector<double> f, h;  ///< phi, phi'
   Sampled(const Activation& activation, double mean, double variance)
-      : weight(weights_of(activation, mean, std::sqrt(variance))) {
-    const Grid& g = grid();
-    std::vector<double> at(g.z.size());
+      : grid(normal_grid(activation, mean, std::sqrt(variance))) {
+    std::vector<double> at(grid.z.size());
     f.resize(at.size());
     h.resize(at.size());
-    for (std::size_t i = 0; i < at.size(); ++i) at[i] = mean + std::sqrt(variance) * g.z[i];
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] = mean + std::sqrt(variance) * grid.z[i];
     activation.evaluate(at.data(), f.data(), h.data(), at.size());
   }
   double power(const std::vector<double>& values, int half) const {
-    return mean_of(weight, [&](std::size_t i) {
+    return mean_of(grid, [&](std::size_t i) {
       const double square = values[i] * values[i];
       return half == 1 ? square : half == 2 ? square * square : square * square * square;
     });
@@ -217,14 +171,14 @@ SizeMoments sizes_of(const Sampled& at) {
 
 /// What phi has about its mean, and what phi^2 has in common with phi(u)phi(v).
 void add_leans(const Sampled& at, WidthMoments& w, double deviation) {
-  const Grid& g = grid();
-  const double mean = mean_of(at.weight, [&](std::size_t i) { return at.f[i]; });
-  const double rise =
-      mean_of(at.weight, [&](std::size_t i) { return at.f[i] * (g.z[i] * g.z[i] - 1) / 2; });
-  const double grown = mean_of(
-      at.weight, [&](std::size_t i) { return at.f[i] * at.f[i] * (g.z[i] * g.z[i] - 1) / 2; });
-  w.mean_curvature = mean_of(at.weight, [&](std::size_t i) {
-    const double z2 = g.z[i] * g.z[i];
+  const double mean = mean_of(at.grid, [&](std::size_t i) { return at.f[i]; });
+  const double rise = mean_of(
+      at.grid, [&](std::size_t i) { return at.f[i] * (at.grid.z[i] * at.grid.z[i] - 1) / 2; });
+  const double grown = mean_of(at.grid, [&](std::size_t i) {
+    return at.f[i] * at.f[i] * (at.grid.z[i] * at.grid.z[i] - 1) / 2;
+  });
+  w.mean_curvature = mean_of(at.grid, [&](std::size_t i) {
+    const double z2 = at.grid.z[i] * at.grid.z[i];
     return at.f[i] * (z2 * z2 - 6 * z2 + 3) / 4;
   });
   w.variance = std::max(w.second - mean * mean, 0.0);
@@ -232,20 +186,20 @@ void add_leans(const Sampled& at, WidthMoments& w, double deviation) {
   std::vector<double> cubes = at.f, rises = at.h, centred = at.f;
   for (std::size_t i = 0; i < cubes.size(); ++i) {
     cubes[i] *= at.f[i] * at.f[i];
-    rises[i] *= deviation * g.z[i] / 2;
+    rises[i] *= deviation * at.grid.z[i] / 2;
     centred[i] -= mean;
   }
   w.centred_kurtosis = std::max(
       ratio(
-          mean_of(at.weight,
+          mean_of(at.grid,
                   [&](std::size_t i) { return centred[i] * centred[i] * centred[i] * centred[i]; }),
           w.variance * w.variance),
       1.0);
   for (double& value : centred) value *= value * value;
-  w.pair_series = series_of(at.weight, at.f);
-  w.third_series = series_of(at.weight, cubes, at.f);
-  w.rise_series = series_of(at.weight, rises, at.f);
-  w.centred_third_series = series_of(at.weight, centred, at.f);
+  w.pair_series = series_of(at.grid, at.f);
+  w.third_series = series_of(at.grid, cubes, at.f);
+  w.rise_series = series_of(at.grid, rises, at.f);
+  w.centred_third_series = series_of(at.grid, centred, at.f);
   w.centred_third_series[0] = 0;
 }
 
@@ -263,19 +217,19 @@ WidthMoments width_moments(const Activation& activation, double mean, double var
   std::vector<double> own = at.f, input_slope = at.h, f = at.f, h = at.h;
   for (std::size_t i = 0; i < own.size(); ++i) {
     own[i] *= h[i];
-    input_slope[i] *= std::sqrt(variance) * grid().z[i];
+    input_slope[i] *= std::sqrt(variance) * at.grid.z[i];
     f[i] *= f[i];
     h[i] *= h[i];
   }
-  w.own = series_of(at.weight, own);
-  w.input_slope = series_of(at.weight, input_slope);
-  w.exponent = log_slope(at.weight, f, w.second);
-  w.skew = skew_of(at.weight, at.f, w.second);
-  w.skew_effect = skew_slope(at.weight, f, w.second);
-  w.curvature = log_curvature(at.weight, f, w.second);
-  w.slope_exponent = log_slope(at.weight, h, w.slope);
+  w.own = series_of(at.grid, own);
+  w.input_slope = series_of(at.grid, input_slope);
+  w.exponent = log_slope(at.grid, f, w.second);
+  w.skew = skew_of(at.grid, at.f, w.second);
+  w.skew_effect = skew_slope(at.grid, f, w.second);
+  w.curvature = log_curvature(at.grid, f, w.second);
+  w.slope_exponent = log_slope(at.grid, h, w.slope);
   for (double& value : f) value = ratio(value, w.second);
-  w.series = series_of(at.weight, f);
+  w.series = series_of(at.grid, f);
   w.series[0] = 0;
   return w;
 }
