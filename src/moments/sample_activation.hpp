@@ -55,6 +55,14 @@ class ScatteredSizes {
                                                        return f(variance_ * ratio, own * ratio);
                                                      });
   }
+  /// The same of two tokens of cosine c, which have c^2 of the variance of their sizes together: of
+  /// two that are one it is what one has.
+  template <class F>
+  double two_tokens(const F& f, double cross) const {
+    const double c = std::clamp(cross / variance_, -1.0, 1.0);
+    const double together = bend([&](double q) { return f(q, std::clamp(c * q, -q, q)); });
+    return (1 - c * c) * two(f, cross) + c * c * together;
+  }
 
  private:
   static constexpr double step = 0.25;
@@ -68,10 +76,11 @@ class ScatteredSizes {
   double variance_, apart_, larger_ = 1;
 };
 
-/// What sizes add to the averages of phi, and of its slopes where they are wanted.
+/// What sizes add to the averages of phi, and of its slopes where they are wanted; of tokens, or of
+/// samples of a feature.
 template <class C>
 SphereExcess size_scatter(C& calculus, const typename C::Function& phi, const Alike<double>& x,
-                          double apart, bool slopes) {
+                          double apart, bool slopes, bool tokens) {
   const ScatteredSizes sizes(x.second, apart);
   const auto one = [&](Moment moment) {
     return sizes.one([&](double q) {
@@ -79,12 +88,11 @@ SphereExcess size_scatter(C& calculus, const typename C::Function& phi, const Al
     });
   };
   const auto two = [&](Moment moment, double cross) {
-    return sizes.two(
-        [&](double q, double r) {
-          const Token<double> u{0, q};
-          return calculus.pair(phi, moment, u, u, r);
-        },
-        cross);
+    const auto of = [&](double q, double r) {
+      const Token<double> u{0, q};
+      return calculus.pair(phi, moment, u, u, r);
+    };
+    return tokens ? sizes.two_tokens(of, cross) : sizes.two(of, cross);
   };
   // Two sizes are taken as their geometric mean, which leaves (ln of their ratio)^2/8 out.
   calculus.omit(0, std::fabs(apart) / 4);
@@ -97,17 +105,6 @@ SphereExcess size_scatter(C& calculus, const typename C::Function& phi, const Al
   return excess;
 }
 
-/// Two tokens of cosine c have c^2 of the variance of their sizes together, so that of two that are
-/// one nothing is left.
-inline Alike<double> of_tokens_apart(Alike<double> excess, const Alike<double>& x) {
-  const auto apart = [&](double cross) {
-    const double c = x.second > 0 ? std::clamp(cross / x.second, -1.0, 1.0) : 1;
-    return 1 - c * c;
-  };
-  excess.cross *= apart(x.cross);
-  excess.between *= apart(x.between);
-  return excess;
-}
 /// Of f ~ q^p, n = -2/apart features of one size have (n/2)^p G(n/2)/G(n/2 + p) of what Gaussian
 /// ones have: beyond 1 - p (p - 1)/n, by the p that f has at `variance`.
 template <class F>
@@ -130,7 +127,7 @@ Alike<double> own_scatter(C& calculus, const typename C::Function& phi, const Al
   };
   const auto own = [&](double q) { return of(q, q); };
   const double second = sizes.one(own) + beyond_first_order(own, x.second, apart);
-  return of_tokens_apart({0, second, sizes.two(of, x.cross), sizes.two(of, x.between)}, x);
+  return {0, second, sizes.two_tokens(of, x.cross), sizes.two_tokens(of, x.between)};
 }
 
 /// Relative variance of what single samples differ in size by, beside what a norm over samples
@@ -154,11 +151,7 @@ void add_sample_excess(C& calculus, const typename C::Function& phi, const Signa
   const double tokens = in.spread.token_variance - 2 / static_cast<double>(in.width),
                apart = apart_of_tokens(in);
   const double counted = calculus.width(phi, 0, x.second).curvature / 2 * tokens;
-  SphereExcess scatter = size_scatter(calculus, phi, x, apart, has_slopes(record));
-  if (in.normalised) {
-    scatter.values = of_tokens_apart(scatter.values, x);
-    scatter.slopes = of_tokens_apart(scatter.slopes, x);
-  }
+  SphereExcess scatter = size_scatter(calculus, phi, x, apart, has_slopes(record), in.normalised);
   scatter.values =
       sum(scatter.values,
           scaled(Alike<double>{from.mean / 2, from.second, from.cross, from.between}, -counted));
