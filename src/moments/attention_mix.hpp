@@ -43,7 +43,7 @@ struct AttentionRecord {
   NonNegative truncation = 0;  ///< of q, and of Wq and Wk
   NonNegative value_truncation = 0, feedback_truncation = 0;
   NonNegative values_truncation = 0;  ///< of what values add to the gradient of Wv
-  double rows_variance = 0;           ///< of Scores
+  RowsVariance rows_variance;         ///< of Scores
   /// Of normed keys whose rows are not averaged over their sphere, what scores' variance makes of
   /// (q k)^2 at a key of large weight, 1 + 4 tau2 of an even row's: not followed in the gradient of
   /// a bias.

@@ -73,17 +73,6 @@ Smallness of_rows(const Smallness& small, const Rotation<PerPosition>* rotation,
   return rotation ? of_row(small, rotation->own.cross(t, u), rotation->heads.second[t]) : small;
 }
 
-/// Relative variance over draws of one row's |J V g|^2. Of a softmax that has all but condensed a
-/// row counts where its two largest scores are close, z apart with a chance that hardly depends on
-/// z: with p = 1/(1 + e^z) E sum p^2 = 1 - 2 rho, E tr J^2 = rho 2/3 and E (tr J^2)^2 = rho 4/35,
-/// per rho of z. A Gaussian g along 1/P2 directions adds 2 P2.
-double rows_variance(const SoftmaxOrders& row) {
-  const double rest = 1 - row.p2;
-  if (!(rest > 0)) return 0;
-  const double uneven = std::max(1.0, 18.0 / 35 / rest);
-  return uneven * (1 + 2 * row.p2) - 1;
-}
-
 /// Of the variance of p.p', what rows have in common and centred overlaps have not: of rows whose
 /// scores correlate by c it is 1 + c^2 for small tau2, and (1 - c)^2 about their mean.
 double share_of_mean(double c) {
@@ -205,7 +194,7 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.truncation = std::max(row.omitted_score, pair.omitted_score) +
                       omitted_overlaps(averages.one, tau2, small) + rounded(inputs.source.x);
   scores.truncation += condensed_error(tokens, tau2);
-  scores.rows_variance = rows_variance(averages.one);
+  scores.rows_variance = rows_variance(averages.one, tau2, c);
   add_bends(averages.one, tau2, scores);
   const double repeats = omitted_repeats(inputs.source, tau2, averages.one.p2, small);
   scores.mix_truncation = std::max(row.omitted_value, pair.omitted_value) + repeats;
@@ -402,7 +391,8 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
                       omitted_overlaps(averages.one.back(), rows.tau2[size - 1], last) + grid +
                       rounded(inputs.source.x);
   scores.truncation += condensed_error(rows.keys.back(), rows.tau2.maxCoeff());
-  scores.rows_variance = rows_variance(averages.one.back());
+  scores.rows_variance = rows_variance(averages.one.back(), rows.tau2[size - 1],
+                                       size > 1 ? rows.c(size - 1, size - 2) : 1);
   add_bends(averages.one.back(), rows.tau2[size - 1], scores);
   const double repeats =
       omitted_repeats(inputs.source, rows.tau2.maxCoeff(), averages.one.back().p2, last);

@@ -12,6 +12,7 @@
 #include "moments/attention_norms.hpp"
 #include "moments/attention_residual.hpp"
 #include "moments/attention_rotation.hpp"
+#include "moments/attention_rows.hpp"
 #include "moments/attention_softmax.hpp"
 #include "moments/head_lengths.hpp"
 #include "moments/linear_map.hpp"
@@ -46,7 +47,7 @@ struct Scores {
   NonNegative grid_truncation = 0;     ///< of gradients at values, of keys with weights on a grid
   NonNegative bias_truncation = 0;     ///< of the gradient of the scores' biases
   double bias_variance = 0;            ///< of P2, of the biases that all rows of a head have
-  double rows_variance = 0;            ///< relative, of what comes back to one row's scores
+  RowsVariance rows_variance;          ///< of what comes back to rows' scores
   /// Of what rows make of values that differ, what two rows of one query have in common beyond rows
   /// of two: less than 1 under a mask, where the later row sees more keys.
   double equal_rows = 1;

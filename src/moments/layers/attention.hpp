@@ -145,11 +145,12 @@ AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const
   start.propagator.setIdentity();
   out.q = covariance_to_queries(start, from, shares(factors.query), over);
   out.k = covariance_to_keys(start, from, shares(factors.key), over);
+  const Alike<double> rows = values_of(calculus, kept.record.input);
+  const double cosine = rows.second > 0 ? rows.cross / rows.second : 1;
   out.v = covariance_to_keys(start, from, shares(factors.value), over);
   // Gradients into scores are of D D', and of a few rows where a softmax is sharp: the same for
   // queries and keys.
-  const double of_rows =
-      kept.record.rows_variance / (static_cast<double>(layer.heads) * over.samples());
+  const double of_rows = average_of_rows(layer, kept.record.rows_variance, cosine, over);
   const double power = distance_power(kept.record);
   double of_scores =
       of_rows + (layer.over_memory ? 0 : power * power * kept.spread.distance_variance);
