@@ -11,6 +11,7 @@
 #include "moments/key_weights.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/norm_samples.hpp"
+#include "moments/overlap_slope.hpp"
 #include "moments/relative_bias.hpp"
 #include "moments/token_distance.hpp"
 
@@ -141,6 +142,22 @@ inline HeadOverlap head_overlap(const Attention& layer, const Alike<double>& mix
 /// The mix as a linear map of its tokens' averages; the heads' own P2 fluctuate besides. Its size
 /// grows with the input's as v does and as P2 does with tau2. Overlaps of the mix move with those
 /// of the queries, of `input`. `plain_apart`: Dv without attention dropout.
+/// Of mixes as the output's weights read them. Beside what follows the queries, overlaps of any two
+/// tokens go with those of their own values: all that two sequences have, and nothing about the
+/// mean over tokens where rows weigh alike, so that `mix.overlap` has it not.
+template <class C, class X>
+OverlapDeviation overlap_of_mixes(const C& calculus, const Attention& layer, const Signal<X>& v,
+                                  const Signal<X>& mix) {
+  const OverlapDeviation values = overlap_deviation(calculus, v);
+  OverlapDeviation made = overlap_deviation(calculus, mix);
+  const double own = own_weight(layer, static_cast<double>(mix.tokens)),
+               beside = own * own * values.coherent;
+  made.coherent += beside;
+  const double all = made.coherent * made.apart;
+  if (all > 0) made.of_two = beside * values.apart / all;
+  return made;
+}
+
 template <class C, class X>
 void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>& source,
                 const X& plain_apart, const AttentionRecord<C, X>& record, const Scores& scores,

@@ -30,4 +30,8 @@ double ties_together(double tau2, double c);
 double average_of_rows(const Attention& layer, const RowsVariance& rows, double cosine,
                        const Counts& over);
 
+/// The mean over rows of the weight that a token's own value has: 1 over the keys of its row, of
+/// any softmax of keys that are alike. None of a memory.
+double own_weight(const Attention& layer, double tokens);
+
 }  // namespace scalecalc::moments

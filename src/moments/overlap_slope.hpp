@@ -16,6 +16,9 @@ namespace scalecalc::moments {
 struct OverlapDeviation {
   double coherent = 0, noise = 0;  ///< as in Overlap
   double apart = 1;                ///< D of two sequences over D of one
+  /// Of coherent times apart, what pairs of two sequences have: mixes of attention have little, as
+  /// two sequences have no keys in common (docs/theory/finite-width.md#overlap-slopes).
+  double of_two = 1;
 };
 template <class C, class X>
 OverlapDeviation overlap_deviation(const C& calculus, const Signal<X>& x) {
@@ -47,7 +50,8 @@ inline OverlapSlopes through_map(const OverlapSlopes& slopes, double forward, do
 inline OverlapSlopes with_part_along(const OverlapSlopes& slopes, double share,
                                      const OverlapDeviation& x, const AlongMean& mean = {}) {
   if (mean) return slopes;
-  return slopes + OverlapSlopes{{share, share * x.coherent}, {share, share * x.coherent * x.apart}};
+  return slopes + OverlapSlopes{{share, share * x.coherent},
+                                {share, share * x.coherent * x.apart * x.of_two}};
 }
 
 /// E phi'(u)phi'(v) and what it rises by with E u v, for the two kinds of pair.
@@ -181,12 +185,13 @@ inline OverlapSlopes through_sum_part(const OverlapSlopes& slopes, double back, 
 /// the weights' input x to their output.
 inline double overlap_covariance(const OverlapSlopes& slopes, const OverlapDeviation& x,
                                  double gain, const Counts& counts) {
-  const auto pair = [&](const OverlapSlope& s, double apart) {
-    return s.own * gain * x.noise * apart * apart + s.stream * x.coherent * apart;
+  const auto pair = [&](const OverlapSlope& s, double apart, double coherent) {
+    return s.own * gain * x.noise * apart * apart + s.stream * coherent * apart;
   };
   const double tokens = counts.tokens, batch = counts.batch;
-  return batch * tokens * (tokens - 1) * pair(slopes.within, 1) +
-         batch * (batch - 1) * tokens * tokens * pair(slopes.between, x.apart);
+  return batch * tokens * (tokens - 1) * pair(slopes.within, 1, x.coherent) +
+         batch * (batch - 1) * tokens * tokens *
+             pair(slopes.between, x.apart, x.coherent * x.of_two);
 }
 
 }  // namespace scalecalc::moments

@@ -96,5 +96,22 @@ TEST_CASE("queries of one feature tie where the keys do") {
         testing::within(expected, deviations * all.standard_error() / square));
 }
 
+TEST_CASE("a token's own value has 1 over the keys of its row") {
+  Attention layer = heads_of(1, 1, 4);
+  constexpr int tokens = 37;
+  const auto mean = [&](int most) {
+    double sum = 0;
+    for (int t = 1; t <= tokens; ++t) sum += 1.0 / std::min(t, most) / tokens;
+    return sum;
+  };
+  CHECK(own_weight(layer, tokens) == testing::rounded(1.0 / tokens, 2));
+  layer.causal = true;
+  CHECK(own_weight(layer, tokens) == testing::rounded(mean(tokens), 2 * tokens));
+  layer.window = 5;
+  CHECK(own_weight(layer, tokens) == testing::rounded(mean(5), 2 * tokens));
+  layer.over_memory = true;
+  CHECK(own_weight(layer, tokens) == 0);
+}
+
 }  // namespace
 }  // namespace scalecalc::moments

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "support.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
 using namespace scalecalc::moments;
@@ -27,6 +28,18 @@ TEST_CASE("a part of the gradient along x has the slope of its share") {
   CHECK(slopes.within.own == 0.3);
   CHECK(slopes.within.stream == doctest::Approx(0.3 * 0.2));
   CHECK(slopes.between.stream == doctest::Approx(0.3 * 0.2 * 2));
+}
+
+// Mixes over keys of their own go together by their tokens' own values alone.
+TEST_CASE("overlaps of two sequences have their own share of what is coherent") {
+  const OverlapSlopes slopes{{0, 3}, {0, 5}};
+  const Counts counts{4, 2};
+  const double within = 2 * 4 * 3 * 3 * 0.2, between = 2 * 4 * 4 * 5 * 0.2 * 7;
+  OverlapDeviation mix{0.2, 0.01, 7};
+  CHECK(overlap_covariance(slopes, mix, 1, counts) == rounded(within + between, 16));
+  mix.of_two = 0.25;
+  CHECK(overlap_covariance(slopes, mix, 1, counts) == rounded(within + between / 4, 16));
+  CHECK(with_part_along({}, 0.3, mix).between.stream == rounded(0.3 * 0.2 * 7 / 4, 8));
 }
 
 // k = k'(r'(r)) D(r) with D = dr'/dr: dk/dr = dk'/dr' D^2 + k' dD/dr. For relu D = (pi - theta)/(2

@@ -96,11 +96,15 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
   }
   pass.template keep<Attention>(std::move(kept));
   Signal<X> y = std::move(made.mix);
-  if (layer.norm) {
-    if constexpr (C::next_orders) omit_shared_values(calculus, layer, x.tokens);
-    y = forward_step(pass, *layer.norm, std::move(y));
+  if constexpr (C::next_orders) {
+    if (layer.norm) omit_shared_values(calculus, layer, x.tokens);
   }
-  return forward_step(pass, layer.o, std::move(y));
+  if (layer.norm) return forward_step(pass, layer.o, forward_step(pass, *layer.norm, std::move(y)));
+  pass.calculus().enter(layer.o.path);
+  settle(y);
+  OverlapDeviation mixes;
+  if constexpr (C::next_orders) mixes = overlap_of_mixes(calculus, layer, made.v, y);
+  return through_matrix(pass, layer.o, "linear", std::move(y), &mixes);
 }
 
 /// Gradients into scores are of D D', and D' is of D as far as it is not of rotation.
@@ -141,12 +145,12 @@ AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const
   };
   const Alike<double> from = values_of(calculus, g.x);
   const Counts over = pass.counts(kept.mix.tokens);
+  const Alike<double> rows = values_of(calculus, kept.record.input);
+  const double cosine = rows.second > 0 ? rows.cross / rows.second : 1;
   LogCovariance start = g.log_covariance;
   start.propagator.setIdentity();
   out.q = covariance_to_queries(start, from, shares(factors.query), over);
   out.k = covariance_to_keys(start, from, shares(factors.key), over);
-  const Alike<double> rows = values_of(calculus, kept.record.input);
-  const double cosine = rows.second > 0 ? rows.cross / rows.second : 1;
   out.v = covariance_to_keys(start, from, shares(factors.value), over);
   // Gradients into scores are of D D', and of a few rows where a softmax is sharp: the same for
   // queries and keys.

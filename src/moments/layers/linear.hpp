@@ -17,16 +17,16 @@ struct Kept<Linear, C, X> {
   WeightInput<X> input;
 };
 
-/// `kind`: of the layer whose matrix it is.
+/// `kind`: of the layer whose matrix it is; `known`: what is known of overlaps of x.
 template <class C, class X>
 Signal<X> through_matrix(ForwardPass<C, X>& pass, const Linear& layer, const char* kind,
-                         Signal<X> x) {
+                         Signal<X> x, const OverlapDeviation* known = nullptr) {
   C& calculus = pass.calculus();
   Signal<X> y = linear_forward(calculus, layer, x, pass.counts(x));
   if (layer.tied) add_own_word(calculus, pass.network(), layer, x, y);
   const std::size_t at = pass.site(layer.path, kind, y);
   OverlapDeviation overlap;
-  if constexpr (C::next_orders) overlap = overlap_deviation(calculus, x);
+  if constexpr (C::next_orders) overlap = known ? *known : overlap_deviation(calculus, x);
   pass.template keep<Linear>(
       {{at, note_weights(pass, layer), x.tokens},
        {std::move(x.x), x.spread, with_mask_sizes(x), overlap, x.tokens, std::move(x.profile)}});
