@@ -187,7 +187,7 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     if (record.passage.log_range > 0) {
       out.spread = beyond_lognormal(gradient.spread,
                                     gradient.spread.log_range + record.passage.log_range, 0);
-      out.truncation = error_of_range(out.spread.log_range);
+      add_range(out.truncation, out.spread.log_range);
     } else if (gradient.coupling) {
       out.spread = back_through_activation(gradient.spread, *gradient.coupling, record.passage,
                                            width, counts);

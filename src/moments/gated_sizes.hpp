@@ -103,7 +103,7 @@ void gate_sizes(C& calculus, const typename C::Function& phi, const WidthMoments
   const double far = apart ? e * gate.spread.log_range : log_mean_over(second, size, e);
   out.spread = beyond_lognormal(gate.spread, std::clamp(far, 0.0, largest_log),
                                 3 * moments.kurtosis / width);
-  out.truncation = error_of_range(out.spread.log_range);
+  add_range(out.truncation, out.spread.log_range);
   calculus.assume("gated unit", "draws of this width part ways: some die, some grow",
                   "variance of ln E x^2 where its map is steeper than 1", size.variance,
                   most_lognormal);

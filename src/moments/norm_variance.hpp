@@ -81,6 +81,13 @@ inline RelativeError error_of_range(double far) {
   const double bound = std::expm1(std::min(far, largest_log));
   return {bound, bound};
 }
+/// Beside what was not known before.
+inline void add_range(RelativeError& error, double far) {
+  const RelativeError of_range = error_of_range(far);
+  error.second = std::max<double>(error.second, of_range.second);
+  error.cross = std::max<double>(error.cross, of_range.cross);
+  error.forget_apart();
+}
 /// phi(u) w, both linear in the same input, by weights that add `noise`/width each to the variance
 /// of a size; `x`: the moments of u.
 NormVariance through_gate(const NormVariance& spread, const WidthMoments& phi,

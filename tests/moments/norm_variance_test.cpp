@@ -253,3 +253,12 @@ TEST_CASE("the mix of Gaussian tokens is Gaussian, that of equal tokens fluctuat
   CHECK(none.token_variance == 0);
   CHECK(none.batch_variance == 0);
 }
+
+TEST_CASE("where draws part ways what was not known before is not forgotten") {
+  RelativeError large{20, 30}, small{0.1, 0.2};
+  for (RelativeError* error : {&large, &small}) add_range(*error, std::log(3.0));
+  CHECK(large.second == 20);
+  CHECK(large.cross == 30);
+  CHECK(small.second == rounded(2, 8));
+  CHECK(small.cross == rounded(2, 8));
+}

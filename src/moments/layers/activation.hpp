@@ -195,7 +195,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
           moments.kurtosis / width);
       record.passage.log_range = std::max(std::fabs(log_ratio(up.slope, moments.slope)),
                                           std::fabs(log_ratio(down.slope, moments.slope)));
-      out.truncation = error_of_range(out.spread.log_range);
+      add_range(out.truncation, out.spread.log_range);
     }
     if (record.second > 0)
       out.truncation.mean += std::fabs(moments.mean_curvature) / 2 * std::max(0.0, size.variance) /
