@@ -62,6 +62,13 @@ struct NormVariance {
   double own_ratio = 1;
 };
 
+/// Of a mean whose relative variance is past this few draws make all: no lognormal has it, and its
+/// variance stands in the place of that of its logarithm (docs/theory/judging.md#rare).
+inline constexpr double of_few_draws = 20;
+inline double log_variance_of(double relative) {
+  return relative < of_few_draws ? std::log1p(relative) : relative;
+}
+
 /// What follows is by what comes in here.
 inline void start_branch(NormVariance& spread) {
   spread.susceptibility = spread.own_ratio = spread.distance_slope = 1;

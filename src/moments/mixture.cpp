@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "moments/fluctuations.hpp"
+
 namespace scalecalc::moments {
 namespace {
 
@@ -42,7 +44,17 @@ void merge(Mixture& x, std::vector<Index>& kind, Index to, Index from) {
   }
 }
 
-/// Keeps sum of weight and of weight times variance; loses the least of E variance^2.
+/// What tokens have left is of the kinds of tiny variance where all others are dropped, so that
+/// 1/s2 goes by the logarithms: ln a/b squared counts beside (a - b)^2.
+double apart(double a, double b) {
+  if (a == b) return 0;
+  if (a <= 0 || b <= 0) return std::numeric_limits<double>::infinity();
+  const double logs = std::log(a / b);
+  return (a - b) * (a - b) + logs * logs;
+}
+
+/// Keeps sum of weight and of weight times variance; loses the least of E variance^2, and of what
+/// sizes differ by.
 void merge_least(Mixture& x, std::vector<Index>& kind) {
   std::vector<Index> order(static_cast<std::size_t>(x.weight.size()));
   std::iota(order.begin(), order.end(), Index{0});
@@ -52,8 +64,9 @@ void merge_least(Mixture& x, std::vector<Index>& kind) {
   Index first = 0, second = 1;
   for (std::size_t n = 0; n + 1 < order.size(); ++n) {
     const Index a = order[n], b = order[n + 1];
-    const double apart = x.variance[b] - x.variance[a], both = x.weight[a] + x.weight[b];
-    const double lost = both > 0 ? x.weight[a] * x.weight[b] / both * apart * apart : 0;
+    const double both = x.weight[a] + x.weight[b];
+    const double shared = both > 0 ? x.weight[a] * x.weight[b] / both : 0;
+    const double lost = shared > 0 ? shared * apart(x.variance[a], x.variance[b]) : 0;
     if (lost >= least) continue;
     least = lost;
     first = a;
@@ -63,12 +76,13 @@ void merge_least(Mixture& x, std::vector<Index>& kind) {
 }
 
 /// Integrals over t of E e^(-t s2), by equal steps of ln t: E 1/s2 and, with another t^(-1/2)
-/// /Gamma(1/2), E 1/s. Past the last of them s2 is 1e-6 of its mean, which too few features make
-/// to count.
+/// /Gamma(1/2), E 1/s. Past the last of them s2 is 1e-6 of the least kind's, which too few features
+/// make to count.
 struct Inverses {
   ArrayXd inverse, along, root;
   ArrayXd forward;  ///< E z^2/s, with z of variance 1
   double alive = 1, few = 0;
+  double once = 0, twice = 0;  ///< E 1/s2 and E 1/s4 of a token
 };
 
 /// Of n features that are 0 with the chance `never`: what one or two that are not have of
@@ -79,11 +93,16 @@ double one_or_two(double n, double never, double live) {
 
 Inverses inverses(const Mixture& x, double width, double eps, double kurtosis) {
   // Sums of steps h are e^(-pi^2/h) off where the integrand has no poles within pi/2 of the line.
-  constexpr double step = 0.25, below = 30, above = 14;
+  constexpr double step = 0.25, below = 30, beyond = 14;
   const Index kinds = x.weight.size();
   double never = 0;  // kinds that are 0
+  double least_size = 1;
   for (Index i = 0; i < kinds; ++i)
-    if (x.variance[i] == 0) never += x.weight[i];
+    if (x.variance[i] == 0)
+      never += x.weight[i];
+    else
+      least_size = std::min(least_size, x.variance[i]);
+  const double above = beyond - std::log(least_size);
   Inverses sums;
   for (ArrayXd* sum : {&sums.inverse, &sums.along, &sums.root, &sums.forward}) sum->setZero(kinds);
   sums.alive = 1 - std::pow(never, width);
@@ -120,6 +139,11 @@ Inverses inverses(const Mixture& x, double width, double eps, double kurtosis) {
             ? step * t *
                   (std::pow(never, width - 1) + (width - 1) * live * std::pow(never, width - 2))
             : 0;
+    const double dead_token = std::exp(width * std::log(never) - t * eps);
+    const double one = without_few ? one_or_two(width, never, live) * std::exp(-t * eps) : 0;
+    const double token = std::max(0.0, all_but_one * mean - (never > 0 ? dead_token : 0) - one);
+    sums.once += step * t * token;
+    sums.twice += step * t * t * token;
     const double few_beside_zero =
         without_few && width > 2 ? step * t * one_or_two(width - 1, never, live) : 0;
     for (Index i = 0; i < kinds; ++i) {
@@ -227,6 +251,10 @@ MixtureNorm mixture_norm(const Mixture& x, double width, double eps, double kurt
   made.normal_along = one.along[0];
   made.normal_root = one.root[0];
   const Eigen::VectorXd weighted = (x.weight * own.forward).matrix();
+  if (own.once > 0 && one.twice > 0)
+    made.scatter =
+        std::max(0.0, own.twice / (own.once * own.once) * (one.once * one.once / one.twice) - 1);
+  made.share = share;
   const double square = one.forward[0] * one.forward[0];
   if (square > 0) made.forward = weighted.dot(x.cross.matrix() * weighted) / square;
   if (share < 1) {
@@ -237,6 +265,14 @@ MixtureNorm mixture_norm(const Mixture& x, double width, double eps, double kurt
     made.forward = std::pow(std::max(made.forward, 0.0), share);
   }
   return made;
+}
+
+double MixtureNorm::spread(double tokens) const {
+  return log_variance_of(std::expm1(share * std::log1p(scatter)) / tokens);
+}
+
+double MixtureNorm::left_out() const {
+  return share * (1 - share) * scatter * scatter;
 }
 
 KindFactors normalise(KindGradient& gradient, const ArrayXd& weight) {

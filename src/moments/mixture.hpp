@@ -45,6 +45,14 @@ struct MixtureNorm {
   /// Of each kind of a feature: E 1/s2, E x^2/(d s^4), and E 1/s.
   Eigen::ArrayXd inverse, along, root;
   double normal_inverse = 1, normal_along = 0, normal_root = 1;
+  /// E 1/s4 over (E 1/s2)^2, beside normal features', less 1: relative variance of 1/s2 over tokens
+  /// that all of the kinds make, and the share of its logarithm that a norm has not taken before.
+  double scatter = 0, share = 1;
+  /// Variance of ln of a mean of 1/s2 over so many tokens, as masks make it since the last norm.
+  double spread(double tokens) const;
+  /// Of E 1/s2, of second order in `scatter`: what a norm took before is no more than its share of
+  /// logarithms, as if sizes that were small before did not vary more since.
+  double left_out() const;
 };
 /// `eps` relative to E x^2; `kurtosis` that of features of one kind, whose squares are taken for
 /// gamma variables of that variance: exact for normal ones, of kurtosis 3. `share`: of the variance

@@ -82,6 +82,7 @@ struct NormRecord {
   NonNegative truncation = 0;  ///< of the gradient, relative
   MixtureNorm mixture_norm;
   double few_tokens = 0;        ///< of a pass, with MixtureNorm::few
+  NonNegative mask_spread = 0;  ///< MixtureNorm::spread beside what the sizes' variance says
   Seldom<ValueScatter> values;  ///< right behind an activation
   Seldom<DroppedPaths> dropped;
   Seldom<PopulationGradient> populations;  ///< of 1/s2 over samples, right behind a concatenation
@@ -227,6 +228,8 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
       record.mixture_norm.forward *= some;
     }
     record.few_tokens = record.mixture_norm.few * counts.samples();
+    const double linear = record.mixture_norm.share * mask_variance(in) / counts.samples();
+    record.mask_spread = std::max(0.0, record.mixture_norm.spread(counts.samples()) - linear);
     record.kind_weight = in.mixture.weight;
     // Of tokens without a feature left, passes have a number that is Poisson's.
     const double dead = 1 - record.mixture_norm.alive;

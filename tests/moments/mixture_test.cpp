@@ -93,6 +93,21 @@ TEST_CASE("merging many kinds keeps what they add up to") {
   }
 }
 
+TEST_CASE("kinds that are left where most features are dropped keep their sizes") {
+  // A stream that grows has kinds of 1, 1e-2, 1e-4 .. of its variance, by the mask that dropped it
+  // last: those below a size are as many as have been dropped since.
+  constexpr double rate = 0.3;
+  std::vector<double> fresh;
+  for (int n = 0; n < 24; ++n) fresh.push_back(std::pow(10.0, -n / 2.0));
+  const Mixture x = Stream{rate, fresh}.mixture();
+  for (const double size : {1e-1, 1e-3, 1e-6}) CHECK((x.variance < size).any());
+  // Dropped by the last mask alone, nothing is left.
+  double none = 0;
+  for (Eigen::Index i = 0; i < x.weight.size(); ++i)
+    if (x.variance[i] == 0) none += x.weight[i];
+  CHECK(none == doctest::Approx(rate));
+}
+
 TEST_CASE("fourth moments of a stream with dropout") {
   const Stream of{0.4, {1, 0.5, 0.3}};
   Draw draw(of);
@@ -119,7 +134,7 @@ TEST_CASE("sizes of tokens with dropout behind a norm") {
     const Mixture mixture = of.mixture();
     const MixtureNorm norm = mixture_norm(mixture, width, 0);
     Draw draw(of);
-    testing::Sample inverse, root, along, kept_inverse;
+    testing::Sample inverse, root, along, kept_inverse, twice;
     for (int n = 0; n < tokens; ++n) {
       double square = 0, kept = 0;
       double last = 0;
@@ -130,12 +145,18 @@ TEST_CASE("sizes of tokens with dropout behind a norm") {
         last = f.x;
       }
       inverse.add(1 / square);
+      twice.add(1 / (square * square));
       root.add(1 / std::sqrt(square));
       along.add(last * last / width / (square * square));
       kept_inverse.add(kept / square);
     }
     CAPTURE(rate);
-    check_mean(inverse, (mixture.weight * norm.inverse).sum());
+    const double once = (mixture.weight * norm.inverse).sum();
+    check_mean(inverse, once);
+    // E 1/s4 of normal features is (d - 2)/(d - 4) of (E 1/s2)^2. At 0.4 a tenth of it is that of
+    // tokens of three features, one in 500000, of which the sample has none.
+    if (rate < 0.4)
+      check_mean(twice, (1 + norm.scatter) * once * once * (width - 2.0) / (width - 4));
     check_mean(root, (mixture.weight * norm.root).sum());
     check_mean(along, (mixture.weight * norm.along).sum());
     const Eigen::Index kinds = mixture.weight.size() - 1;

@@ -391,6 +391,9 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
         calculus, out,
         below_norm(record.mixture_norm, record.kind_weight,
                    record.over_samples ? g.directions.samples : g.directions.radial, out.kinds));
+    const double left_out = std::min(no_mean, record.mixture_norm.left_out());
+    out.truncation.second += left_out;
+    out.truncation.cross += left_out;
   }
   if constexpr (has_profiles<C, X>) {
     if (layer.kind != NormKind::none)
@@ -406,7 +409,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
   out.spread.batch_variance += kept.spread.batch_variance;
   if constexpr (C::next_orders)
     covariance_through_norm(out.log_covariance,
-                            kept.spread.batch_variance + kept.spread.distance_response);
+                            kept.spread.batch_variance + kept.spread.distance_response +
+                                record.mask_spread);
   return out;
 }
 
