@@ -144,6 +144,23 @@ Bend bend_of_pair(C& calculus, const typename C::Function& phi, const Alike<doub
   return {bend * variance / (step * step), room >= deviation};
 }
 
+/// What E phi'^2 = `slope` may be off by for features x of kurtosis 3 (1 + h): to first order h, as
+/// of sizes that vary. To second order h/(1 + h) of them may be nearly the same within a deviation
+/// of the mean, as where most are 0, with the largest phi'^2 there.
+inline double unknown_slopes(const Activation& phi, const Alike<double>& x, double slope,
+                             double heavy) {
+  if (!(slope > 0) || !(heavy > 0)) return heavy;
+  const double deviation = std::sqrt(std::max(0.0, x.second - x.mean * x.mean));
+  double most = 0;
+  const auto look = [&](double at) {
+    if (std::fabs(at - x.mean) <= deviation) most = std::max(most, std::fabs(phi.slope(at)));
+  };
+  for (const double at : {x.mean - deviation, x.mean, x.mean + deviation}) look(at);
+  for (const double at : phi.scales()) look(at);
+  const double same = std::min(1.0, heavy) * heavy / (1 + heavy);
+  return std::max(heavy, same * (most * most / slope - 1));
+}
+
 /// E phi'^2 and E phi'(u)phi'(v) where E u^2 and E u v are not known better: the second moves with
 /// d ln E phi'^2/d ln q, the cross by the mean slope of the kernel between its cosine and 1
 /// besides.
@@ -151,8 +168,8 @@ template <class C, class X>
 RelativeError relative_slope_error(const C& calculus, const ActivationRecord<X>& record) {
   const Alike<double>& x = record.passage.x;
   const Alike<double> slopes = values_of(calculus, record.slopes);
-  RelativeError bound{std::fabs(record.slope_exponent) * record.truncation.second + record.heavy,
-                      0};
+  RelativeError bound{
+      std::fabs(record.slope_exponent) * record.truncation.second + record.heavy_slopes, 0};
   bound.cross = bound.second;
   const double apart = x.second - x.cross;
   if (slopes.second > 0 && apart > 0)

@@ -21,6 +21,7 @@ struct ActivationRecord {
   double slope_exponent = 0;  ///< of WidthMoments
   RelativeError truncation;   ///< of x
   NonNegative heavy = 0;      ///< how far the fourth moment of x is from a Gaussian's
+  NonNegative heavy_slopes = 0;  ///< what E phi'^2 may be off by for that
   KindGradient kinds;         ///< what phi' makes of a gradient
   /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
   X own;

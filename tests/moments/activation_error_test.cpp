@@ -75,3 +75,26 @@ TEST_CASE("a fourth moment says what E phi^2 and E phi are off by") {
     }
   }
 }
+
+// Features that are 0 with a chance of p, else Gaussian: h = p/(1 - p), and E phi'^2 is p phi'(0)^2
+// and that of the variance q/(1 - p) for the rest.
+TEST_CASE("slopes of features that are often 0 are within what their kurtosis states") {
+  Numbers numbers = calculus();
+  for (const char* name : {"tanh", "sigmoid", "relu", "gelu", "softsign", "tanh(x/2)"}) {
+    const auto phi = numbers.function(name);
+    for (const double p : {0.5, 0.7, 0.9})  // h of 1 and more
+      for (const double q : {0.1, 1.0, 100.0, 1e6}) {
+        CAPTURE(name);
+        CAPTURE(p);
+        CAPTURE(q);
+        const auto slopes = [&](double variance) {
+          return numbers.expectation(phi, Moment::slope_second, Token<double>{0, variance});
+        };
+        const double gaussian = slopes(q), here = phi->activation().slope(0),
+                     made = p * here * here + (1 - p) * slopes(q / (1 - p));
+        const double stated =
+            unknown_slopes(phi->activation(), {0, q, 0, 0}, gaussian, p / (1 - p));
+        CHECK(std::fabs(made / gaussian - 1) <= stated + by_quadrature);
+      }
+  }
+}

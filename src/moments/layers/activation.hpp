@@ -226,11 +226,11 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     // moment of the input stands for what E phi^2 may be off by (of a law, how two samples meet).
     record.heavy = not_gaussian * std::fabs(in.kurtosis / (mixed ? in.mixture.square() : 1) / 3 -
                                             1 - in.size_excess);
-    const double heavy = record.heavy;
+    record.heavy_slopes = unknown_slopes(phi->activation(), x, moments.slope, record.heavy);
     // Features of a law are far from Gaussian: a fourth cumulant is no first order of it.
-    const double known =
-        in.law ? heavy
-               : known_heavy(calculus, phi, in, x, values_of(calculus, out.x), moments, heavy);
+    const double known = in.law ? double(record.heavy)
+                                : known_heavy(calculus, phi, in, x, values_of(calculus, out.x),
+                                              moments, record.heavy);
     calculus.omit(known, known);
     out.kurtosis = moments.kurtosis;
     const double slope = wanted.slopes ? values_of(calculus, record.slopes).cross : 0;
