@@ -100,7 +100,9 @@ class BackwardPass {
     record.grad_truncation = g.truncation;
     if constexpr (C::next_orders) {
       record.grad_truncation.second = std::min<double>(g.truncation.second, most_error);
-      limit_cross(values_of(calculus_, record.gradient), record.grad_truncation);
+      const Alike<double> found = values_of(calculus_, record.gradient);
+      state_impossible(found, record.grad_truncation);
+      limit_cross(found, record.grad_truncation);
     }
     calculus_.check(*record.path, record.gradient);
   }

@@ -114,6 +114,12 @@ inline void limit(RelativeError& error) {
   error.cross = std::min<double>(error.cross, most_error);
 }
 
+/// An E x_t x_u that came out beyond E x^2 is that of no x: what there is may lie anywhere within.
+inline void state_impossible(const Alike<double>& x, RelativeError& error) {
+  const double cosine = x.second > 0 ? std::fabs(x.cross) / x.second : 0;
+  if (cosine > 1) error.cross = std::max<double>(error.cross, 1 + cosine);
+}
+
 /// No E x_t x_u is beyond E x^2: its error is at most that of E x^2 besides what lies between.
 inline void limit_cross(const Alike<double>& x, RelativeError& error) {
   if (!(x.second > 0)) return;

@@ -154,10 +154,14 @@ inline PerPosition with_bounded_cross(PerPosition x) {
   return x;
 }
 
-/// Seconds below 0, which orders left out make of what is about 0, become 0.
+/// Seconds below 0, which orders left out make of what is about 0, become 0, and so do products of
+/// pairs of such tokens, which are no larger.
 template <class C, class N>
 Alike<N> with_positive_second(const C& calculus, Alike<N> x) {
   x.second = calculus.positive(x.second);
+  if constexpr (std::is_same_v<N, double>) {
+    if (x.second == 0) x.cross = x.between = 0;
+  }
   return x;
 }
 template <class C>

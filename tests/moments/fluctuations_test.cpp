@@ -1,5 +1,6 @@
 #include "moments/fluctuations.hpp"
 
+#include <cmath>
 #include <string>
 
 #include "moments/layers/norm.hpp"
@@ -58,4 +59,22 @@ TEST_CASE("gradients of scores are known where tokens are nearly one") {
     CAPTURE(gradient.truncation / gradient.value);
     CHECK(gradient.truncation < gradient.value);
   }
+}
+
+TEST_CASE("products of pairs beyond squares are stated to be unknown") {
+  RelativeError error{0.1, 0.2};
+  state_impossible({0, 2, 1.9, 0}, error);
+  CHECK(error.cross == 0.2);
+  // What there is lies between -2 and 2, 8 from -6 at most.
+  state_impossible({0, 2, -6, 0}, error);
+  CHECK(error.cross == rounded(8.0 / 2, 4));
+  const Alike<double> none = with_positive_second(calculus(), Alike<double>{0, -1e-3, 5, 7});
+  CHECK(none.second == 0);
+  CHECK(none.cross == 0);
+  CHECK(none.between == 0);
+}
+
+TEST_CASE("a mean that few draws make has its own variance in the place of its logarithm's") {
+  CHECK(log_variance_of(0.5) == rounded(std::log(1.5), 4));
+  CHECK(log_variance_of(1e3) == 1e3);
 }
