@@ -82,7 +82,7 @@ struct Inverses {
   ArrayXd inverse, along, root;
   ArrayXd forward;  ///< E z^2/s, with z of variance 1
   double alive = 1, few = 0;
-  double once = 0, twice = 0;  ///< E 1/s2 and E 1/s4 of a token
+  double token_inverse = 0, token_root = 0;  ///< E 1/s2 and E 1/s of a token
 };
 
 /// Of n features that are 0 with the chance `never`: what one or two that are not have of
@@ -142,8 +142,8 @@ Inverses inverses(const Mixture& x, double width, double eps, double kurtosis) {
     const double dead_token = std::exp(width * std::log(never) - t * eps);
     const double one = without_few ? one_or_two(width, never, live) * std::exp(-t * eps) : 0;
     const double token = std::max(0.0, all_but_one * mean - (never > 0 ? dead_token : 0) - one);
-    sums.once += step * t * token;
-    sums.twice += step * t * t * token;
+    sums.token_inverse += step * t * token;
+    sums.token_root += half * token;
     const double few_beside_zero =
         without_few && width > 2 ? step * t * one_or_two(width - 1, never, live) : 0;
     for (Index i = 0; i < kinds; ++i) {
@@ -236,6 +236,15 @@ Mixture with_sizes(const Mixture& x, const ArrayXd& second, const ArrayXXd& cros
   return y;
 }
 
+namespace {
+/// Var ln 1/s2 of the lognormal 1/s2 that has these E 1/s2 and E 1/s. E 1/s4 may be that of tokens
+/// of which passes have none.
+double lognormal_variance(const Inverses& of) {
+  const double root = of.token_root * of.token_root;
+  return of.token_inverse > 0 && root > 0 ? 4 * std::log(of.token_inverse / root) : 0;
+}
+}  // namespace
+
 MixtureNorm mixture_norm(const Mixture& x, double width, double eps, double kurtosis,
                          double share) {
   MixtureNorm made;
@@ -251,9 +260,8 @@ MixtureNorm mixture_norm(const Mixture& x, double width, double eps, double kurt
   made.normal_along = one.along[0];
   made.normal_root = one.root[0];
   const Eigen::VectorXd weighted = (x.weight * own.forward).matrix();
-  if (own.once > 0 && one.twice > 0)
-    made.scatter =
-        std::max(0.0, own.twice / (own.once * own.once) * (one.once * one.once / one.twice) - 1);
+  const double beside = lognormal_variance(own) - lognormal_variance(one);
+  if (beside > 0) made.scatter = std::expm1(beside);
   made.share = share;
   const double square = one.forward[0] * one.forward[0];
   if (square > 0) made.forward = weighted.dot(x.cross.matrix() * weighted) / square;

@@ -45,8 +45,9 @@ struct MixtureNorm {
   /// Of each kind of a feature: E 1/s2, E x^2/(d s^4), and E 1/s.
   Eigen::ArrayXd inverse, along, root;
   double normal_inverse = 1, normal_along = 0, normal_root = 1;
-  /// E 1/s4 over (E 1/s2)^2, beside normal features', less 1: relative variance of 1/s2 over tokens
-  /// that all of the kinds make, and the share of its logarithm that a norm has not taken before.
+  /// Relative variance of 1/s2 over tokens that all of the kinds make beside normal features, as a
+  /// lognormal of these E 1/s2 and E 1/s has it, and the share of its logarithm that a norm has not
+  /// taken before.
   double scatter = 0, share = 1;
   /// Variance of ln of a mean of 1/s2 over so many tokens, as masks make it since the last norm.
   double spread(double tokens) const;
