@@ -17,12 +17,12 @@ struct ActivationRecord {
   X slopes;  ///< E phi'^2 and E phi'(u)phi'(v)
   BackPassage passage;
   std::int64_t width = 0;
-  double second = 0;          ///< E phi^2
-  double slope_exponent = 0;  ///< of WidthMoments
-  RelativeError truncation;   ///< of x
-  NonNegative heavy = 0;      ///< how far the fourth moment of x is from a Gaussian's
+  double second = 0;             ///< E phi^2
+  double slope_exponent = 0;     ///< of WidthMoments
+  RelativeError truncation;      ///< of x
+  NonNegative heavy = 0;         ///< how far the fourth moment of x is from a Gaussian's
   NonNegative heavy_slopes = 0;  ///< what E phi'^2 may be off by for that
-  KindGradient kinds;         ///< what phi' makes of a gradient
+  KindGradient kinds;            ///< what phi' makes of a gradient
   /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
   X own;
   double alignment = 0;

@@ -408,9 +408,9 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
   out.spread.token_variance += kept.spread.token_variance;
   out.spread.batch_variance += kept.spread.batch_variance;
   if constexpr (C::next_orders)
-    covariance_through_norm(out.log_covariance,
-                            kept.spread.batch_variance + kept.spread.distance_response +
-                                record.mask_spread);
+    covariance_through_norm(
+        out.log_covariance,
+        kept.spread.batch_variance + kept.spread.distance_response + record.mask_spread);
   return out;
 }
 
