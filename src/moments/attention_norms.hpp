@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "moments/few_features.hpp"
+#include "moments/head_lengths.hpp"
 #include "moments/projection.hpp"
 #include "moments/state.hpp"
 #include "scalecalc/network.hpp"
@@ -14,16 +17,22 @@ namespace scalecalc::moments {
 /// them. The square of a length, of relative variance v, is a Gamma variable s of shape 1/v, so
 /// that E 1/s = 1/(1 - v) and (E s^(-1/2))^2 = (Gamma(1/v - 1/2)/Gamma(1/v))^2/v, of two lengths of
 /// which one knows nothing of the other; those at a cosine c are between by c^2. Of s + eps, of
-/// which s is the share w, v is w^2 v, and 1/d of what lies along the vector keeps (1 - w)^2.
-/// `tokens`: a relative variance that multiplies both. See docs/theory/attention.md#qk-norm.
+/// which s is the share w, v is w^2 v, and 1/d of what lies along the vector keeps (1 - w)^2. Of
+/// few features both are integrals. `tokens`: a relative variance that multiplies both. See
+/// docs/theory/attention.md#qk-norm.
 struct HeadNorm {
   double d = 1, v = 0, tokens = 0, eps = 0;
+  mutable std::optional<FewFeatures> few{};  ///< of the last share
   double share(double second) const { return second > 0 ? second / (second + eps) : 1; }
   /// E s/(s + eps).
   double kept(double second) const;
   /// Times 1/(E s + eps), that of the gradient: of one vector of share w, of two.
-  double second(double w) const { return of_one(w) * (1 - w * (2 - w) / d); }
+  double second(double w) const {
+    if (is_few()) return of_few(w).second() * (1 + w * tokens);
+    return of_one(w) * (1 - w * (2 - w) / d);
+  }
   double cross(double c, double w) const {
+    if (is_few()) return of_few(w).cross(c) * (1 + w * tokens);
     return (1 - w * 2 / d + w * w * c * c / d) * (of_two(w) + (of_one(w) - of_two(w)) * c * c);
   }
   /// E of the cosine of two normed vectors of d Gaussian features whose cosine is c, over the root
@@ -32,11 +41,14 @@ struct HeadNorm {
 
  private:
   double unit_cosine(double c) const;
-  /// E 1/s of two features or fewer is infinite; those of three stand for them.
-  static constexpr double most = 2.0 / 3;
-  double of_one(double w) const { return (1 + w * tokens) / (1 - std::min(w * w * v, most)); }
+  bool is_few() const { return d <= HeadLengths::most_features; }
+  const FewFeatures& of_few(double w) const {
+    if (!few || few->share() != w) few.emplace(d, w);
+    return *few;
+  }
+  double of_one(double w) const { return (1 + w * tokens) / (1 - w * w * v); }
   double of_two(double w) const {
-    const double shape = 1 / std::min(w * w * v, most);
+    const double shape = 1 / (w * w * v);
     if (shape > many) return 1 + w * tokens;
     const double ratio = std::exp(std::lgamma(shape - 0.5) - std::lgamma(shape));
     return (1 + w * tokens) * shape * ratio * ratio;
@@ -115,7 +127,7 @@ struct HeadNorms {
     const double of_token = tokens_normalised ? 0 : 2 / width;
     const auto norm = [&](std::int64_t heads, double tokens) {
       const std::int64_t features = layer.qk_norm_all ? heads * layer.head_width : layer.head_width;
-      const double n = std::max(static_cast<double>(features), 2.0);
+      const auto n = static_cast<double>(features);
       return HeadNorm{n, 2 / n, tokens, layer.qk_norm_eps};
     };
     query = norm(layer.heads, of_token);
