@@ -102,13 +102,26 @@ struct OwnWord {
   double same = 0;
   /// r of two tokens of one word less that of two words, over E x^2; times (V - 1)/V likewise.
   double overlap = 1;
+  double run = 0;      ///< without that factor
   double scatter = 0;  ///< relative variance of `word` over tokens
   double targets = 0;  ///< what targets add to that, each token's by itself
   /// How far dk/dr of the logits is that of pairs of all kinds together: of a squared error wholly,
   /// behind a cap by what the slope of the word's own logit is less than 1.
   double one_kind = 0;
-  double seen = 0;  ///< E[h e] of the head's input times E g of the word's own logit
+  double of_words = 0;  ///< of dk/dr of two sequences, what pairs of one word make beside chance
+  double seen = 0;      ///< E[h e] of the head's input times E g of the word's own logit
+  bool normed = false;  ///< behind a norm: nothing is left along the head's input of one token
 
+  /// Through a skip of this multiplier.
+  void multiply(double skip) {
+    word *= skip;
+    of_words *= skip * skip * skip * skip;
+  }
+  /// What a norm takes from dk/dr of pairs that overlap by chance.
+  double slope_across_chance(double aligned, bool at_head) const {
+    const double whole = at_head ? aligned : aligned + along;
+    return -whole * whole;
+  }
   /// What a norm takes from dk/dr. Pairs of one word against pairs of two make `words` of the
   /// variance of overlaps, the rest is chance, of which the head's slopes have `aligned` alone.
   double slope_across(double aligned, double words, bool at_head) const {

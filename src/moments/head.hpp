@@ -153,7 +153,8 @@ RelativeError error_of_loss(C& calculus, const Network& network, const Alike<dou
   const double slope = made.slopes ? std::fabs(values_of(calculus, *made.slopes).cross) : 0;
   RelativeError error{0, slope * of.cross * y.second / g};
   if (network.loss == Loss::mse) {
-    error.second = slope * of.second * y.second / g;
+    const double own = slope - made.own.of_words;
+    error = {own * of.second * y.second / g, own * of.cross * y.second / g};
   } else {
     const auto head = calculus.softmax_head(network.classes, y.second);
     const auto p2 = [&](double tau2) {
@@ -207,7 +208,13 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<
                     v * own / (width * rest)};
         const double word = v * mean.mean;
         if (word != 0) made.own.targets = network.target_second / (word * word);
-        made.own.one_kind = 1;
+        made.own.run = made.own.overlap;
+        // Pairs of one word have M^2/V of their logits' means besides, over M^2/d of their overlap.
+        const double run = own * v / width, variance = signal.overlap.variance(),
+                     same = made.own.same;
+        const double words =
+            variance > 0 ? std::min(1.0, same * (1 - same) * run * run / variance) : 1;
+        made.own.of_words = weight * weight * words * width / v;
         made.hessian += made.own.along;
         made.own_square = weight * weight * own;
       }
@@ -216,7 +223,7 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<
     if constexpr (C::next_orders)
       made.slopes = map(
           logits, [](const T&) { return T{}; },
-          [&](const T&, const T&, const N&) { return N(weight * weight); });
+          [&](const T&, const T&, const N&) { return N(weight * weight + made.own.of_words); });
     return made;
   }
   if constexpr (C::next_orders) {
@@ -227,6 +234,7 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<
       tied.hessian = weight * tied.hessian;
       tied.own.along *= weight;
       tied.own.word *= weight;
+      tied.own.of_words *= weight * weight;
       tied.own_square *= weight * weight;
       tied.loss = total * tied.loss;
       return tied;

@@ -221,6 +221,9 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     const double scale = values_of(calculus, record.factors).second;
     out.own.word = own.word * std::sqrt(scale);
     out.own.one_kind = own.one_kind;
+    out.own.same = own.same;
+    out.own.seen = own.seen;
+    out.own.normed = true;
     out.aligned = out.along_mean ? gradient.aligned * scale : -own.along * scale;
     // Over samples a norm takes out what multiplies each feature's own x.
     out.uneven = record.over_samples ? 0 : gradient.uneven * scale * scale;

@@ -130,7 +130,11 @@ void through_cap(C& calculus, const Network& network, const Signal<X>& before,
         equal_with(*loss.equal_words, values_of(calculus, loss.logits).second, bent_own);
   loss.logits =
       sum(loss.logits, uniform(loss.logits, Alike<N>{N(0), calculus.real(bent_own), N(0), N(0)}));
-  if (loss.slopes) loss.slopes = product(*loss.slopes, product(capped.slopes, capped.slopes));
+  if (loss.slopes) {
+    const double by = values_of(calculus, capped.slopes).between;
+    loss.slopes = product(*loss.slopes, product(capped.slopes, capped.slopes));
+    loss.own.of_words *= by * by;
+  }
   const bool is_mse = network.loss == Loss::mse;
   if (is_mse) {
     // (phi - t) phi', where phi knows phi'.

@@ -96,7 +96,10 @@ class TiedSoftmax {
   }
   /// dO/dr: over what words make of the variance of r, the secant between pairs of one word and of
   /// two; over the rest, chance, that of two words.
-  double slope(double mean, double other, double cross, double variance) {
+  struct Slope {
+    double words = 0, chance = 0;  ///< which add up
+  };
+  Slope slope(double mean, double other, double cross, double variance) {
     const Pair r = logit_overlaps(mean, other, cross), o = overlaps(mean, other, r);
     const double run = r.same - r.apart;
     const double of_words = same_ * (1 - same_) * run * run;
@@ -104,8 +107,8 @@ class TiedSoftmax {
     const double step = tau2_ / 16;
     const double rise = (overlaps(mean, other, {r.same, r.apart + step}).apart -
                          overlaps(mean, other, {r.same, r.apart - step}).apart);
-    return (run > 0 ? words * (o.same - o.apart) / run : 0) +
-           (step > 0 ? (1 - words) * rise / (2 * step) : 0);
+    const double chance = step > 0 ? rise / (2 * step) : 0;
+    return {run > 0 ? words * ((o.same - o.apart) / run - chance) : -words * chance, chance};
   }
   double average(const Pair& of) const { return same_ * of.same + (1 - same_) * of.apart; }
 
@@ -156,7 +159,8 @@ LossGradient<X> tied_cross_entropy(C& calculus, const Network& network, const Si
   made.slopes = map(
       signal.x, [](const T&) { return T{}; },
       [&](const T& t, const T& u, double cross) {
-        return softmax.slope(t.mean, u.mean, cross, variance) / v;
+        const auto slope = softmax.slope(t.mean, u.mean, cross, variance);
+        return (slope.words + slope.chance) / v;
       });
   const X loss = map(
       signal.x,
@@ -186,6 +190,8 @@ LossGradient<X> tied_cross_entropy(C& calculus, const Network& network, const Si
                 (r.same - r.apart) / softmax.tau2() * (v - 1) / v,
                 softmax.scatter(mean.mean),
                 softmax.target_scatter(mean.mean)};
+    made.own.run = (r.same - r.apart) / softmax.tau2();
+    made.own.of_words = softmax.slope(mean.mean, mean.mean, mean.between, variance).words / v;
   }
   return made;
 }

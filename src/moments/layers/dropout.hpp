@@ -166,6 +166,7 @@ Gradient<X> drop_path_backward(BackwardPass<C, X>& pass, const Dropout& layer, c
     const double of_kept = std::exchange(g.of_kept, 1.0);
     made = with_between_of(scaled(made, of_kept), g.x);
     g.slopes = through_map(g.slopes, scale, scale);
+    g.own.of_words *= scale * scale;
   }
   g.x = g.own.word != 0 ? made : sum(made, with_between_of(along, scaled(input, N(0))));
   g.aligned = g.aligned * scale;

@@ -118,44 +118,68 @@ double own_aligned(const C& calculus, const Gradient<X>& g) {
   return calculus.value(g.aligned) * own_share(g.along_mean);
 }
 
-/// k at equal words less k at any two: of a gradient along x, what the word has of both; of any
-/// other that follows overlaps, dk/dr of the word's part of them.
+/// Below a tied head each other word has this of what a gradient has along its token's own, where
+/// the logits' gradients add up to 0: -1/(V - 1).
+inline double of_other_words(const OwnWord& own, double collision) {
+  return own.word != 0 && collision < 1 ? (own.same - collision) / (1 - collision) : 0;
+}
+
+/// k at equal words less k at any two, of which `collision` are equal: of a gradient along x, what
+/// the word has of both; of any other that follows overlaps, dk/dr of the word's part of them.
 template <class C, class X>
-typename C::Number equal_words(const C& calculus, const Embedding& layer, const Gradient<X>& g) {
+typename C::Number equal_words(const C& calculus, const Embedding& layer, const Gradient<X>& g,
+                               double collision) {
   if constexpr (!C::next_orders) return typename C::Number(0);
   if (g.equal_words == 0) {
-    const double own = layer.std * (g.own.word + layer.multiplier * own_aligned(calculus, g));
+    const double beside = g.own.word * (1 - of_other_words(g.own, collision));
+    const double own = layer.std * (beside + layer.multiplier * own_aligned(calculus, g));
     const double word = layer.multiplier * layer.std;
-    return calculus.real(std::max(own * own, g.slopes.within.own * word * word));
+    return calculus.real((1 - collision) * std::max(own * own, g.slopes.within.own * word * word));
   }
   const Alike<double> x = values_of(calculus, g.x);
   return calculus.real(std::max(0.0, g.equal_words * x.second - x.cross));
 }
 
 /// k_b at one position less k_b at any two, of which one in T are: of a gradient along x, or one
-/// that follows overlaps, what the position's vector has of both.
+/// that follows overlaps, what the position's vector has of both. Behind a tied head it is that of
+/// two words, along x and by chance, of which a norm has left none along x.
 template <class C, class X>
 typename C::Number equal_positions(const C& calculus, double position_std, const Gradient<X>& g,
                                    const typename C::Number& tokens) {
   using N = typename C::Number;
   if constexpr (!C::next_orders) return N(0);
   const double own = own_aligned(calculus, g);
-  const double rise = std::max(own * own, g.slopes.between.own);
+  double rise = std::max(own * own, g.slopes.between.own);
+  if (g.own.word != 0)
+    rise = own * own +
+           std::max(0.0, g.slopes.between.own - g.own.of_words - (g.own.normed ? 0 : own * own));
   return calculus.real(rise * position_std * position_std) * N(1 - N(1) / tokens);
 }
 
-/// Of a table that is the head too, twice the product of both gradients: of a token's row the one
-/// is along the word that the other has in h.
+/// Of a table that is the head too, twice the product of both gradients: over pairs of tokens, that
+/// of one's logit at the other's word with h_t.g_u, where h goes with x. A norm has left nothing of
+/// that of a token with itself (docs/theory/layers.md#own-word).
 template <class C, class X>
 typename C::Number shared_rows(const BackwardPass<C, X>& pass, const Embedding& layer,
                                const Gradient<X>& g, const Kept<Embedding, C, X>& kept) {
   const C& calculus = pass.calculus();
   if constexpr (!C::next_orders) return typename C::Number(0);
-  const double samples = pass.counts(kept.at.tokens).samples();
-  const double pairs = samples * (1 + (samples - 1) * kept.collision);
-  const double word = g.own.word + layer.multiplier * own_aligned(calculus, g);
-  return calculus.real(2 * layer.multiplier * word * g.own.seen * pairs /
-                       static_cast<double>(layer.vocab));
+  const Counts over = pass.counts(kept.at.tokens);
+  const double tokens = over.tokens, batch = over.batch, kappa = kept.collision;
+  const double word = word_second(layer), place = layer.position_std * layer.position_std,
+               segment = layer.segments > 0 ? layer.std * layer.std : 0;
+  const double others = of_other_words(g.own, kappa);
+  const double along = word > 0 ? layer.multiplier * own_aligned(calculus, g) / word : 0;
+  const auto of_pairs = [&](double shared) {
+    return kappa * (g.own.word + along * (word + shared)) +
+           (1 - kappa) * others * (g.own.word * others + along * shared);
+  };
+  const double self = g.own.normed ? 0 : g.own.word + along * (word + place + segment);
+  const double within = (tokens - 1) * of_pairs(segment),
+               between = (batch - 1) * (tokens * of_pairs(segment) + of_pairs(segment + place) -
+                                        of_pairs(segment));
+  return calculus.real(2 * layer.multiplier * g.own.seen * over.samples() *
+                       (self + within + between) / static_cast<double>(layer.vocab));
 }
 
 /// Two parts of one gradient, and twice their product, of which `unknown` is not known.
@@ -183,8 +207,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Embedding& layer, Grad
   const N kappa = calculus.real(kept.collision);
   const N vocab = calculus.size(layer.vocab, "vocab");
   const N tokens = pass.tokens(kept.at.tokens);
-  const N row =
-      row_gradient(g.x, equal_words(calculus, layer, g), kappa, vocab, tokens, pass.batch());
+  const N row = row_gradient(g.x, equal_words(calculus, layer, g, kept.collision), kappa, vocab,
+                             tokens, pass.batch());
   std::size_t at = kept.at.parameter;
   const ParameterRecord<N> of_head = pass.parameter(at);
   fill(pass, at, calculus.real(layer.multiplier * layer.multiplier) * row, g, {});

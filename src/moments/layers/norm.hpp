@@ -324,7 +324,7 @@ double slope_across_words(const BackwardPass<C, X>& pass, const Kept<Norm, C, X>
   const OwnWord own = own_at(kept.record, g);
   if (own.word == 0) return -g.aligned * g.aligned;
   const double same = own_collision(pass.network());
-  const double run = own.overlap * values_of(pass.calculus(), kept.record.output).second;
+  const double run = own.run * values_of(pass.calculus(), kept.record.output).second;
   const OverlapDeviation& overlap = kept.overlap;
   const double variance = overlap.coherent * overlap.coherent + overlap.noise;
   const double of_words = same * (1 - same) * run * run;
@@ -375,8 +375,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
   }
   if constexpr (C::next_orders) {
     const double scale = pair_scale(record.factors);
-    out.slopes =
-        with_part_along(g.slopes, slope_across_words(pass, kept, g), kept.overlap, g.along_mean);
+    const double across = slope_across_words(pass, kept, g),
+                 by_chance = own_at(record, g).slope_across_chance(g.aligned, g.own.along != 0);
+    out.slopes = with_part_along(g.slopes, across, kept.overlap, g.along_mean);
+    if (g.own.word != 0) out.own.of_words = (g.own.of_words + across - by_chance) * scale * scale;
     if (record.over_samples) {
       const Counts over = samples_of(record, pass.counts(kept.at.tokens));
       out.slopes = slopes_across(

@@ -375,7 +375,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   scale_sums(skip.with_sums, a, calculus.value(N(a + b * by_input)));
   if (kept.together) push(g.with_sums, WithSum<X>{g.x, calculus.value(g.aligned)});
   scale_sums(g.with_sums, b, calculus.value(N(b + a * by_branch)));
-  if constexpr (C::next_orders) skip.own.word *= a;
+  if constexpr (C::next_orders) skip.own.multiply(a);
   g.own = {};
   // A sum of two is no activation's output; of one, it is the stream.
   if (skip.tie) {
