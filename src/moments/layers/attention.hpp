@@ -9,6 +9,7 @@
 #include "moments/attention_backward.hpp"
 #include "moments/attention_fluctuations.hpp"
 #include "moments/attention_level.hpp"
+#include "moments/attention_pairs.hpp"
 #include "moments/layers/linear.hpp"
 #include "moments/layers/norm.hpp"
 #include "moments/layers/residual.hpp"
@@ -29,7 +30,7 @@ struct Kept<Attention, C, X> {
   double rise = 0;                     ///< of the mix's overlap in the input's
   double same_words = 0;               ///< chance that two keys are equal, and share their scores
   double same_queries = 0;             ///< likewise of queries, of such keys
-  OverlapDeviation source{};           ///< of what keys and values are made of
+  OverlapDeviation overlaps{};         ///< of their tokens
   std::size_t biases = 0;              ///< the table of the scores' biases
   const NormVariance& source_spread() const { return memory_spread ? *memory_spread : spread; }
 };
@@ -81,7 +82,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
     const Signal<X>& source = layer.over_memory ? *pass.memory() : x;
     if (kept.record.words) kept.same_words = source.repeats;
     if (kept.record.words && has_words(x)) kept.same_queries = x.repeats;
-    kept.source = overlap_deviation(calculus, source);
+    kept.overlaps = overlap_deviation(calculus, source);
     kept.weights = overlap_deviation(calculus, made.mix);
     const double apart = average(kept.record.apart_v).cross;
     kept.weights.coherent = apart > 0 ? kept.weights.coherent / apart : 0;
@@ -191,7 +192,7 @@ AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const
 template <class C, class X>
 double slope_of_words(const Kept<Attention, C, X>& kept, const Gradient<X>& g) {
   return word_slope(average(kept.record.source), average(g.x), g.equal_words, kept.same_words,
-                    kept.source.coherent);
+                    kept.overlaps.coherent);
 }
 
 template <class C, class X>
@@ -203,8 +204,8 @@ void add_fluctuations(const BackwardPass<C, X>& pass, const Attention& layer,
   const Counts counts = pass.counts(kept.mix.tokens);
   const auto add = [&](N& weight, double more) { weight = calculus.positive(N(weight + more)); };
   add(made.v_weight,
-      fluctuation_of_values(calculus, layer, kept.record, kept.source, g.slopes, counts));
-  const OfSequences more = weights_over_sequences(calculus, layer, kept.record, g.x, kept.source,
+      fluctuation_of_values(calculus, layer, kept.record, kept.overlaps, g.slopes, counts));
+  const OfSequences more = weights_over_sequences(calculus, layer, kept.record, g.x, kept.overlaps,
                                                   kept.rise, g.slopes.between, counts);
   add(made.q_weight, more.queries);
   add(made.k_weight, more.keys);
@@ -232,6 +233,8 @@ void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
     add_size_error(part, kept.source_spread(), 4, layer.k.fan_in, made.key_share);
     add_size_error(part, kept.source_spread(), 2, layer.k.fan_in, 1 - made.key_share);
     part.slopes.within.stream = slope_of_words(kept, part);
+    part.slopes.within =
+        part.slopes.within + slope_of_scores(kept.record, kept.overlaps, part.beyond_pairs);
   }
   std::optional<MemoryGradient<X>>& memory = pass.memory();
   const LogCovariance& stream = above.log_covariance;
@@ -425,7 +428,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
           ? made.equal_keys + made.through_queries * (made.equal_queries - made.equal_keys)
           : made.through_queries * made.equal_queries;
   if constexpr (C::next_orders) {
-    if (!layer.over_memory) g.slopes.within.stream = slope_of_words(kept, g);
+    if (!layer.over_memory) {
+      g.slopes.within.stream = slope_of_words(kept, g);
+      g.slopes.within =
+          g.slopes.within + slope_of_scores(kept.record, kept.overlaps, g.beyond_pairs);
+    }
   }
   g.aligned = layer.over_memory ? N(0) : made.aligned;
   g.along_tokens.reset();
