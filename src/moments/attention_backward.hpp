@@ -20,6 +20,7 @@ struct AttentionBackward {
   /// Of normed keys, k as sums over the keys have it: what a bias gets.
   std::optional<X> k_sums{};
   typename X::Number k_sum_along{};  ///< and what keys of large weight have along their queries
+  double k_sum_omitted = 0;          ///< of that
   X input;   ///< what goes back to the branch's input through q, and k and v unless these
   X memory;  ///< are of a memory, to which theirs go
   /// E (dL/dw)^2 of one entry, loss summed over tokens, batch terms included.
@@ -296,12 +297,15 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
       out.k_sums = product(all, record.key_norm);
       // The factors at keys are without what lies along a key, (1 - w/d_h)/(1 - 1/d_h) of A: of the
       // sum over all pairs w/d_h is left, where a norm of each by itself has 1/d_h.
-      const X more = product(scores, sum(product(cosines<C>(record.input), factors.score),
-                                         scaled(factors.key, N(-1))));
+      const X more = product(
+          scores, sum(product(record.query_cosine, factors.score), scaled(factors.key, N(-1))));
       if (has_unit_heads(layer) && record.tilt == 0 && !record.rotation)
         out.k_sum_along =
             group * average(record.key_norm).second *
             pair_sum(product(more, record.queries), record.counts.queries, record.batch);
+      // Of keys that share c it is of both orders in c.
+      out.k_sum_omitted =
+          std::fabs(out.k_sum_along) * std::clamp(1 - average(record.apart_k).second, 0.0, 1.0);
       of_key_weight += token_sum(
           record.source, sum(*out.k_sums, scaled(product(all, of_sizes(record.key_norm)), N(-1))),
           record.counts.keys, record.batch);
@@ -321,6 +325,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     out.k = scaled(out.k, N(0));
     out.k_sums.reset();
     out.k_sum_along = N(0);
+    out.k_sum_omitted = 0;
     of_key_weight = N(0);
   }
   if (out.k_sums) out.k_sums = scaled(*out.k_sums, group);

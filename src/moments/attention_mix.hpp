@@ -31,7 +31,7 @@ struct AttentionRecord {
   X query_norm, key_norm, query_weight_norm;
   N score_scale{};          ///< scale^2 d_h, with what turned features are multiplied by
   double turned_scale = 1;  ///< that
-  X query_cosine;           ///< of residual attention
+  X query_cosine;           ///< of residual attention and of normed queries
   Seldom<Rotation<X>> rotation;
   Seldom<X> growth;  ///< of what comes back through scores of turned keys under a mask
   Seldom<Biases<X>> biases;

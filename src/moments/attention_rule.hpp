@@ -114,6 +114,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     of_source = of_sizes(norm_factors(calculus, k, norms.key_weights));
     q = normalised(calculus, q, norms.query);
     k = normalised(calculus, k, norms.key);
+    record.query_cosine = cosines<C>(q);
   }
   const KeyMeans<X> means_v = key_means(q, v, record.counts);
   const KeyMeans<X> means_source = key_means(q, keys.x, record.counts);

@@ -50,6 +50,17 @@ TEST_CASE("normed queries and keys against their simulation") {
     of.scale = 1.5;
     of.cosine = 0;
   }
+  SUBCASE("heads of 12, biases that make queries and keys more alike than tokens") {
+    of.heads = of.kv_heads = 4;
+    of.cosine = 0.1;
+    of.bias = 2.5;
+  }
+  SUBCASE("heads of 12, such biases, causal") {
+    of.heads = of.kv_heads = 4;
+    of.cosine = 0.1;
+    of.bias = 2.5;
+    of.causal = true;
+  }
   SUBCASE("over all heads") {
     of.qk_norm_all = true;
   }

@@ -38,6 +38,10 @@ inline Attention attention(const AttentionCase& of) {
   layer.q = linear("attn.q", of.width, of.width, of.q_std * std);
   layer.k = linear("attn.k", of.width, kv, std);
   layer.v = linear("attn.v", of.width, kv, std);
+  for (Linear* biased : {&layer.q, &layer.k}) {
+    biased->bias = of.bias > 0;
+    biased->bias_std = std::sqrt(of.bias);
+  }
   return layer;
 }
 
@@ -133,6 +137,11 @@ Predicted predict(const AttentionCase& of, const Signal<X>& input, const Signal<
   };
   weight("q_weight", backward.q_weight, backward.q_truncation);
   weight("k_weight", backward.k_weight, backward.k_truncation);
+  if (of.bias > 0 && backward.k_sums) {
+    const double all =
+        pair_sum(*backward.k_sums, forward.record.counts.keys, 1.0) + backward.k_sum_along;
+    weight("k_bias", all, backward.k_truncation + backward.k_sum_omitted / all);
+  }
   weight("v_weight", backward.v_weight, backward.v_truncation + backward.v_weight_truncation);
   return out;
 }

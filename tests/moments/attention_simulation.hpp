@@ -24,6 +24,7 @@ struct AttentionCase {
   bool causal = false, qk_norm = false, normalised = false;
   bool qk_norm_all = false;  ///< over all heads' features at once
   double qk_norm_eps = 0;
+  double bias = 0;  ///< variance of those of queries and keys
   double dropout = 0;
   int before = 0;  ///< attentions of the same tokens whose scores are added
   int memory = 0;  ///< tokens of a memory with cosine memory_cosine; 0: the tokens themselves
@@ -151,6 +152,10 @@ inline void AttentionSimulation::draw() {
   q_ = x * wq;
   k_ = source * wk;
   v_ = source * wv;
+  if (layer_.bias > 0) {
+    q_.rowwise() += normals(1, d, std::sqrt(layer_.bias)).row(0);
+    k_.rowwise() += normals(1, kv, std::sqrt(layer_.bias)).row(0);
+  }
   q_before_.clear();
   k_before_.clear();
   for (int i = 0; i < layer_.before; ++i) {
@@ -180,6 +185,8 @@ inline void AttentionSimulation::draw() {
   note("v", v_back_);
   samples_["q_weight"].add((x.transpose() * q_back_).squaredNorm() / (1.0 * d * d));
   samples_["k_weight"].add((source.transpose() * k_back_).squaredNorm() / (1.0 * d * kv));
+  if (layer_.qk_norm && layer_.bias > 0)
+    samples_["k_bias"].add(k_back_.colwise().sum().squaredNorm() / (1.0 * kv));
   samples_["v_weight"].add((source.transpose() * v_back_).squaredNorm() / (1.0 * d * kv));
   if (layer_.before > 0) {
     note("q_before", q_before_back_);

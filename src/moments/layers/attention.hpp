@@ -397,6 +397,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
         pass.parameter(at.parameter + 1).truncation +=
             kept.record.tilt / static_cast<double>(layer.head_width) *
             pass.counts(at.tokens).samples() * average(own.x).second / bias;
+      if (&linear == &layer.k && bias > 0)
+        pass.parameter(at.parameter + 1).truncation += made.k_sum_omitted / bias;
     }
     fill_sum_variance(pass, at.parameter + 1, own);
   };
