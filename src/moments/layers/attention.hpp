@@ -31,6 +31,7 @@ struct Kept<Attention, C, X> {
   double same_words = 0;               ///< chance that two keys are equal, and share their scores
   double same_queries = 0;             ///< likewise of queries, of such keys
   OverlapDeviation overlaps{};         ///< of their tokens
+  double overlap = 0;                  ///< likewise V/D^2
   std::size_t biases = 0;              ///< the table of the scores' biases
   const NormVariance& source_spread() const { return memory_spread ? *memory_spread : spread; }
 };
@@ -83,6 +84,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
     if (kept.record.words) kept.same_words = source.repeats;
     if (kept.record.words && has_words(x)) kept.same_queries = x.repeats;
     kept.overlaps = overlap_deviation(calculus, source);
+    kept.overlap = relative_overlap(source);
     kept.weights = overlap_deviation(calculus, made.mix);
     const double apart = average(kept.record.apart_v).cross;
     kept.weights.coherent = apart > 0 ? kept.weights.coherent / apart : 0;
@@ -343,6 +345,12 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
       layer.residual_attention ? &pass.scores() : nullptr);
   if constexpr (C::next_orders) {
     if (g.along_tokens) tokens_to_source(calculus, layer, kept.record, *g.along_tokens, made);
+    const OverlapSlope& other = g.slopes.between;
+    const double further = kept.queries.apart,
+                 shared = other.own * kept.rise * kept.queries.noise * further * further +
+                          other.stream * kept.queries.coherent * further;
+    add_between_sequences(calculus, layer, kept.record, kept.overlap,
+                          values_of(calculus, g.x).between, shared, made);
   }
   AttentionCovariances covariances;
   NormDirections directions;
