@@ -6,8 +6,9 @@
 #include "moments/attention_backward.hpp"
 #include "moments/overlap_slope.hpp"
 
-/// What the gradients of attention's weights have beside products of means, where the gradients of
-/// mixes overlap more in the draws in which the inputs do (docs/theory/attention.md#fluctuations).
+/// What the gradients of values and their weights have beside products of means, where the
+/// gradients of mixes overlap more in the draws in which the inputs do
+/// (docs/theory/attention.md#fluctuations). Those of queries and keys: attention_pairs.hpp.
 namespace scalecalc::moments {
 
 /// Covariance of two rows' p.p' with their gradients' g.g', no more than the deviation of p.p'
@@ -49,41 +50,6 @@ double fluctuation_of_values(const C& calculus, const Attention& layer,
   const double group = static_cast<double>(layer.heads) / static_cast<double>(layer.kv_heads);
   return group * calculus.value(weight_scale(calculus, layer.v)) *
          overlap_covariance(slopes, keys, gain_of(calculus, layer.v), counts);
-}
-
-/// Of queries' and keys' weights, the pairs of rows of two sequences: sum_ss' (v_s.v_s')(k_s.k_s')
-/// over centred keys of both has the mean 0 of either product, and its square (1 - P2)^2 D^2/n,
-/// which (x_t.x_u)(g_t.g_u) multiplies.
-struct OfSequences {
-  double queries = 0, keys = 0;
-};
-template <class C, class X>
-OfSequences weights_over_sequences(const C& calculus, const Attention& layer,
-                                   const AttentionRecord<C, X>& record, const X& gradient,
-                                   const OverlapDeviation& input, double rise,
-                                   const OverlapSlope& slope, const Counts& counts) {
-  if (counts.batch < 2 || layer.over_memory) return {};
-  const double covariance = slope.own * rise * input.noise * input.apart * input.apart +
-                            slope.stream * input.coherent * input.apart;
-  const double pairs = counts.batch * (counts.batch - 1) * counts.tokens * counts.tokens,
-               product = values_of(calculus, record.input).between *
-                             values_of(calculus, gradient).between +
-                         covariance;
-  const double apart = 1 - values_of(calculus, record.factors.mix).second;
-  const double of_keys = values_of(calculus, record.apart_source).second * apart * apart /
-                         static_cast<double>(layer.k.fan_in);
-  const double scores = pairs * product * of_keys * calculus.value(record.score_scale) *
-                        values_of(calculus, record.apart_v).second;
-  const double group = static_cast<double>(layer.heads) / static_cast<double>(layer.kv_heads);
-  OfSequences made{
-      scores * gain_of(calculus, layer.k) * calculus.value(weight_scale(calculus, layer.q)),
-      scores * gain_of(calculus, layer.q) * calculus.value(weight_scale(calculus, layer.k)) *
-          group};
-  if (layer.qk_norm) {
-    made.queries *= values_of(calculus, record.query_weight_norm).second;
-    made.keys *= values_of(calculus, record.key_norm).second;
-  }
-  return made;
 }
 
 }  // namespace scalecalc::moments

@@ -75,23 +75,5 @@ TEST_CASE("how far overlaps of means over keys fluctuate") {
   close(share.between, means_of_two, of_two);
 }
 
-// sum_ss' p p' (x_s.x'_s')^2 over centred tokens of two sequences, which is (1 - P2)^2 D^2/n, with
-// D of one feature of weights that know nothing of the tokens.
-TEST_CASE("products of centred keys of two sequences") {
-  constexpr int features = 16;
-  std::mt19937_64 random(12);
-  const Eigen::RowVectorXd p = (Eigen::RowVectorXd(length) << 0.4, 0.3, 0.1, 0.1, 0.1).finished();
-  const double p2 = p.squaredNorm();
-  testing::Sample found;
-  for (int draw = 0; draw < pair_draws; ++draw) {
-    auto [x, y] = two_sequences(random, features);
-    x.rowwise() -= (p * x).eval();
-    y.rowwise() -= (p * y).eval();
-    found.add((p * (x * y.transpose() / features).cwiseAbs2() * p.transpose()).value());
-  }
-  const double apart = (1 - shared_within) * (1 - p2);
-  CHECK(std::fabs(found.mean() - apart * apart / features) <= 4 * found.standard_error());
-}
-
 }  // namespace
 }  // namespace scalecalc::moments

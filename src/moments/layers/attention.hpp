@@ -197,22 +197,6 @@ double slope_of_words(const Kept<Attention, C, X>& kept, const Gradient<X>& g) {
                     kept.overlaps.coherent);
 }
 
-template <class C, class X>
-void add_fluctuations(const BackwardPass<C, X>& pass, const Attention& layer,
-                      const Kept<Attention, C, X>& kept, const Gradient<X>& g,
-                      AttentionBackward<X>& made) {
-  using N = typename C::Number;
-  const C& calculus = pass.calculus();
-  const Counts counts = pass.counts(kept.mix.tokens);
-  const auto add = [&](N& weight, double more) { weight = calculus.positive(N(weight + more)); };
-  add(made.v_weight,
-      fluctuation_of_values(calculus, layer, kept.record, kept.overlaps, g.slopes, counts));
-  const OfSequences more = weights_over_sequences(calculus, layer, kept.record, g.x, kept.overlaps,
-                                                  kept.rise, g.slopes.between, counts);
-  add(made.q_weight, more.queries);
-  add(made.k_weight, more.keys);
-}
-
 /// Adds what comes back to the memory. Each layer's part ends in matrices of its own, so that it is
 /// independent of those of the layers above, but for what it has along the memory; they share what
 /// the gradient of the stream has fluctuated by where the last one left it
@@ -371,7 +355,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     covariances = attention_covariances(pass, layer, kept, g, made);
   }
   if (layer.over_memory) add_to_memory(pass, layer, kept, g, made, covariances.memory);
-  if constexpr (C::next_orders) add_fluctuations(pass, layer, kept, g, made);
+  if constexpr (C::next_orders)
+    made.v_weight = calculus.positive(
+        N(made.v_weight + fluctuation_of_values(calculus, layer, kept.record, kept.overlaps,
+                                                g.slopes, pass.counts(kept.mix.tokens))));
   const auto part = [&](const Linear& linear, const Places& at, X&& x, const N& gradient,
                         double truncation, const LogCovariance& own_covariance) {
     Gradient<X> own{std::move(x), g.spread, g.error, g.truncation};
