@@ -14,7 +14,7 @@ namespace {
 constexpr double deviations = 4.5;
 using Vector = std::vector<double>;
 
-class Draws {
+class WordDraws {
  public:
   Vector vector(double std) {
     Vector x(static_cast<std::size_t>(features));
@@ -44,7 +44,7 @@ Vector combined(double a, const Vector& x, double b, const Vector& y) {
 TEST_CASE("gradients of two tokens of one word below a norm") {
   const double q = 0.8, f = 0.6, common = 0.4, b = 1.3, others = 0.9;
   for (const double a : {0.0, 0.35}) {
-    Draws draw;
+    WordDraws draw;
     testing::Sample one, two, left_one, left_two;
     constexpr int draws = 400;
     for (int i = 0; i < draws; ++i) {
@@ -78,7 +78,7 @@ TEST_CASE("gradients of two tokens of one word below a norm") {
     const double error = std::hypot(left_two.standard_error(),
                                     left_two.mean() / left_one.mean() * left_one.standard_error());
     CHECK(std::fabs(left_two.mean() / left_one.mean() - found) <
-          deviations * error / left_one.mean() + 2.0 / Draws::features);
+          deviations * error / left_one.mean() + 2.0 / WordDraws::features);
     // Of weights alone one token has all that is along h squared.
     const double all = own.along + a, made = second - a * a * m - 2 * a * b * q + all * all * m;
     CHECK(equal_below_head((b * b + all * all * m) / made, made, h, all, own) ==

@@ -256,14 +256,14 @@ BehindActivation by_rules(const char* name, NormKind kind, double c) {
   return {y.x.cross, g.x.second, record.truncation};
 }
 
-struct Draws {
+struct NormDraws {
   Sample cross, kept;
 };
-Draws by_draws(const char* name, bool layernorm, double c) {
+NormDraws by_draws(const char* name, bool layernorm, double c) {
   const Activation phi = Activation::named(name);
   std::mt19937_64 random(5);
   std::normal_distribution<double> normal;
-  Draws draws;
+  NormDraws draws;
   for (int n = 0; n < 40000; ++n) {
     std::array<std::array<double, narrow>, 2> x{};
     for (int i = 0; i < narrow; ++i) {
@@ -299,7 +299,7 @@ TEST_CASE("norms right behind an activation divide by what its features fluctuat
         CAPTURE(to_string(kind));
         CAPTURE(c);
         const BehindActivation rule = by_rules(name, kind, c);
-        const Draws draws = by_draws(name, kind == NormKind::layernorm, c);
+        const NormDraws draws = by_draws(name, kind == NormKind::layernorm, c);
         // The next order is the square of the first, which is some 5/n.
         const double second_order = 25.0 / (narrow * narrow);
         CHECK(std::fabs(rule.kept / draws.kept.mean() - 1) < second_order + rule.truncation);

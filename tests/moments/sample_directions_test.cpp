@@ -44,9 +44,9 @@ Parts running_means(double common) {
   return parts;
 }
 
-class Draws {
+class PartDraws {
  public:
-  explicit Draws(const Parts& parts)
+  explicit PartDraws(const Parts& parts)
       : common_(parts.common.llt().matrixL()), own_(parts.own.llt().matrixL()) {}
   /// About its mean, one column a sequence.
   Eigen::MatrixXd next(std::mt19937_64& random) const {
@@ -78,7 +78,7 @@ TEST_CASE("samples that differ in size pass a norm over them as draws do") {
   CHECK(average(forward).second == near(size));
   constexpr int draws = 40000;
   std::mt19937_64 random(5);
-  const Draws of_x(x), of_g(g);
+  const PartDraws of_x(x), of_g(g);
   Sample first, pair, apart, inverse, back_first, back_last, back_pair, back_apart;
   for (int draw = 0; draw < draws; ++draw) {
     const Eigen::MatrixXd u = of_x.next(random), v = of_g.next(random);
