@@ -27,7 +27,13 @@ inline double shared_weights(const OverlapSlope& slope, const OverlapDeviation& 
 struct MeanKeyVariance {
   double within = 0, between = 0;
 };
-inline MeanKeyVariance mean_key_variance(const Alike<double>& keys, const Alike<double>& means) {
+/// Gradients whose sum over a sequence is `level` of what it might be see so much of what all means
+/// have in common.
+inline MeanKeyVariance mean_key_variance(const Alike<double>& keys, Alike<double> means,
+                                         double level = 1) {
+  means.second -= (1 - level) * means.cross;
+  means.cross *= level;
+  means.between *= level;
   const auto share = [&](double of_means, double of_keys) {
     const double all = keys.second * keys.second + of_keys * of_keys;
     return all > 0 ? (means.second * means.second + of_means * of_means) / all : 0;
@@ -35,15 +41,17 @@ inline MeanKeyVariance mean_key_variance(const Alike<double>& keys, const Alike<
   return {share(means.cross, keys.cross), share(means.between, keys.between)};
 }
 
-/// Of the values' weights, which are given the means P x: `keys` is of x, `slopes` of the mixes.
+/// Of the values' weights, which are given the means P x: `keys` is of x, `g` of the mixes.
 template <class C, class X>
 double fluctuation_of_values(const C& calculus, const Attention& layer,
                              const AttentionRecord<C, X>& record, const OverlapDeviation& keys,
-                             OverlapSlopes slopes, const Counts& counts) {
+                             const Gradient<X>& g, const Counts& counts) {
+  OverlapSlopes slopes = g.slopes;
   X means = sum(record.shared_source, product(record.apart_source, record.factors.mix));
   means.between = between_means(record.input, record.source, record.counts);
   const MeanKeyVariance share =
-      mean_key_variance(values_of(calculus, record.source), values_of(calculus, means));
+      mean_key_variance(values_of(calculus, record.source), values_of(calculus, means),
+                        level_of_sum(values_of(calculus, g.x), counts.tokens));
   const auto scale = [](OverlapSlope& s, double by) { s = {s.own * by, s.stream * by}; };
   scale(slopes.within, share.within);
   scale(slopes.between, share.between);

@@ -153,6 +153,7 @@ OverlapDeviation overlap_of_mixes(const C& calculus, const Attention& layer, con
   const double own = own_weight(layer, static_cast<double>(mix.tokens)),
                beside = own * own * values.coherent;
   made.coherent += beside;
+  made.own = beside;
   const double all = made.coherent * made.apart;
   if (all > 0) made.of_two = beside * values.apart / all;
   return made;

@@ -19,6 +19,7 @@ struct OverlapDeviation {
   /// Of coherent times apart, what pairs of two sequences have: mixes of attention have little, as
   /// two sequences have no keys in common (docs/theory/finite-width.md#overlap-slopes).
   double of_two = 1;
+  double own = 0;  ///< of coherent, what tokens' own values make of mixes
 };
 template <class C, class X>
 OverlapDeviation overlap_deviation(const C& calculus, const Signal<X>& x) {
@@ -36,6 +37,23 @@ OverlapDeviation overlap_deviation(const C& calculus, const Signal<X>& x) {
       std::sqrt(std::max(1.0, between * between / (static_cast<double>(x.width) * variance)));
   if (!(within > 0)) return {coherent, noise, most};
   return {coherent, noise, std::min(std::max(0.0, between / within), most)};
+}
+
+/// Of a gradient, what is left of its sum over the tokens of a sequence: 0 where it adds up to 0,
+/// as below a norm over samples; 1 of tokens that know nothing of each other, or more.
+inline double level_of_sum(const Alike<double>& g, double tokens) {
+  return g.second > 0 ? std::clamp(1 + (tokens - 1) * g.cross / g.second, 0.0, 1.0) : 1;
+}
+
+/// Of mixes that such a gradient meets: about their mean over tokens rows of weights that are
+/// nearly alike have nothing of a token's own value.
+inline OverlapDeviation about_mean(OverlapDeviation x, double level) {
+  if (!(x.own > 0)) return x;
+  const double all = x.coherent;
+  x.coherent -= (1 - level) * x.own;
+  x.of_two = x.coherent > 0 ? x.of_two * level * all / x.coherent : 0;
+  x.own *= level;
+  return x;
 }
 
 /// y = x W: r' = forward r, k = back k'.

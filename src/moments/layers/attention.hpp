@@ -357,8 +357,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   if (layer.over_memory) add_to_memory(pass, layer, kept, g, made, covariances.memory);
   if constexpr (C::next_orders)
     made.v_weight = calculus.positive(
-        N(made.v_weight + fluctuation_of_values(calculus, layer, kept.record, kept.overlaps,
-                                                g.slopes, pass.counts(kept.mix.tokens))));
+        N(made.v_weight + fluctuation_of_values(calculus, layer, kept.record, kept.overlaps, g,
+                                                pass.counts(kept.mix.tokens))));
   const auto part = [&](const Linear& linear, const Places& at, X&& x, const N& gradient,
                         double truncation, const LogCovariance& own_covariance) {
     Gradient<X> own{std::move(x), g.spread, g.error, g.truncation};
