@@ -208,6 +208,7 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<
                     v * own / (width * rest)};
         const double word = v * mean.mean;
         if (word != 0) made.own.targets = network.target_second / (word * word);
+        made.own.one_kind = 1;
         made.own.run = made.own.overlap;
         // Pairs of one word have M^2/V of their logits' means besides, over M^2/d of their overlap.
         const double run = own * v / width, variance = signal.overlap.variance(),
