@@ -102,7 +102,9 @@ Inverses inverses(const Mixture& x, double width, double eps, double kurtosis) {
       never += x.weight[i];
     else
       least_size = std::min(least_size, x.variance[i]);
-  const double above = beyond - std::log(least_size);
+  // What is smaller has squares of 1/s2 that are out of range.
+  const double above =
+      beyond - std::log(std::max(least_size, std::sqrt(std::numeric_limits<double>::min())));
   Inverses sums;
   for (ArrayXd* sum : {&sums.inverse, &sums.along, &sums.root, &sums.forward}) sum->setZero(kinds);
   sums.alive = 1 - std::pow(never, width);
@@ -280,7 +282,8 @@ double MixtureNorm::spread(double tokens) const {
 }
 
 double MixtureNorm::left_out() const {
-  return share * (1 - share) * scatter * scatter;
+  const double together = share * (1 - share);
+  return together > 0 ? together * scatter * scatter : 0;
 }
 
 KindFactors normalise(KindGradient& gradient, const ArrayXd& weight) {
