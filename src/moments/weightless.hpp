@@ -64,6 +64,21 @@ inline bool keeps_along_tokens(const Layer& layer) {
          std::holds_alternative<Encoder>(layer.op) || (dropout != nullptr && !dropout->per_sample);
 }
 
+/// Whether W^T ... W of these layers may bring a gradient back along x: a norm takes it out.
+inline bool may_return_along(const std::vector<Layer>& layers) {
+  if (layers.empty()) return false;
+  const auto* norm = std::get_if<Norm>(&layers.front().op);
+  return norm == nullptr || norm->kind == NormKind::dyt;
+}
+
+/// Whether they may bring one back along other tokens' x, of which a norm takes out nothing.
+inline bool may_return_others(const std::vector<Layer>& layers) {
+  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    const auto* attention = std::get_if<Attention>(&layer.op);
+    return attention != nullptr && !attention->over_memory;
+  });
+}
+
 /// Whether what samples differ by is known behind it.
 inline bool keeps_dropped(const Layer& layer) {
   const auto* norm = std::get_if<Norm>(&layer.op);

@@ -148,21 +148,6 @@ Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Place
   return kept;
 }
 
-/// Whether W^T ... W of these layers may bring a gradient back along x: a norm takes it out.
-inline bool may_return_along(const std::vector<Layer>& layers) {
-  if (layers.empty()) return false;
-  const auto* norm = std::get_if<Norm>(&layers.front().op);
-  return norm == nullptr || norm->kind == NormKind::dyt;
-}
-
-/// Whether they may bring one back along other tokens' x, of which a norm takes out nothing.
-inline bool may_return_others(const std::vector<Layer>& layers) {
-  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
-    const auto* attention = std::get_if<Attention>(&layer.op);
-    return attention != nullptr && !attention->over_memory;
-  });
-}
-
 template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X> x) {
   C& calculus = pass.calculus();
