@@ -5,6 +5,7 @@
 
 #include "moments/attention_backward.hpp"
 #include "moments/overlap_slope.hpp"
+#include "moments/weight_matrix.hpp"
 
 /// What the gradients of values and their weights have beside products of means, where the
 /// gradients of mixes overlap more in the draws in which the inputs do
@@ -47,6 +48,8 @@ double fluctuation_of_values(const C& calculus, const Attention& layer,
                              const AttentionRecord<C, X>& record, const OverlapDeviation& keys,
                              const Gradient<X>& g, const Counts& counts) {
   OverlapSlopes slopes = g.slopes;
+  const auto follows = [](const OverlapSlope& s) { return s.own != 0 || s.stream != 0; };
+  if (!follows(slopes.within) && !follows(slopes.between)) return 0;
   X means = sum(record.shared_source, product(record.apart_source, record.factors.mix));
   means.between = between_means(record.input, record.source, record.counts);
   const MeanKeyVariance share =

@@ -139,9 +139,6 @@ inline HeadOverlap head_overlap(const Attention& layer, const Alike<double>& mix
   return {one, one / heads, scores.p2_variance / (differ * differ * heads)};
 }
 
-/// The mix as a linear map of its tokens' averages; the heads' own P2 fluctuate besides. Its size
-/// grows with the input's as v does and as P2 does with tau2. Overlaps of the mix move with those
-/// of the queries, of `input`. `plain_apart`: Dv without attention dropout.
 /// Of mixes as the output's weights read them. Beside what follows the queries, overlaps of any two
 /// tokens go with those of their own values: all that two sequences have, and nothing about the
 /// mean over tokens where rows weigh alike, so that `mix.overlap` has it not.
@@ -159,6 +156,9 @@ OverlapDeviation overlap_of_mixes(const C& calculus, const Attention& layer, con
   return made;
 }
 
+/// The mix as a linear map of its tokens' averages; the heads' own P2 fluctuate besides. Its size
+/// grows with the input's as v does and as P2 does with tau2. Overlaps of the mix move with those
+/// of the queries, of `input`. `plain_apart`: Dv without attention dropout.
 template <class C, class X>
 void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>& source,
                 const X& plain_apart, const AttentionRecord<C, X>& record, const Scores& scores,

@@ -2,6 +2,7 @@
 
 #include "moments/attention_backward.hpp"
 #include "moments/overlap_slope.hpp"
+#include "moments/weight_matrix.hpp"
 
 /// Gradients of scores at pairs of tokens that overlap by what words or chance make alike.
 namespace scalecalc::moments {
@@ -35,8 +36,8 @@ void add_between_sequences(const C& calculus, const Attention& layer,
                        record.score_scale * average(record.apart_v).cross;
   const Alike<double> input = values_of(calculus, record.input);
   // A bias is shared by all queries.
-  const double gain = static_cast<double>(layer.q.fan_in) * calculus.variance(layer.q),
-               bias = calculus.bias_variance(layer.q), size = gain * input.second + bias;
+  const double gain = gain_of(calculus, layer.q), bias = calculus.bias_variance(layer.q),
+               size = gain * input.second + bias;
   const double cosine = size > 0 ? (gain * input.between + bias) / size : 0;
   double of_query = average(record.gradient_k).second;
   if (layer.qk_norm) of_query *= average(record.query_weight_norm).cross;

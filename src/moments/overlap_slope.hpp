@@ -45,10 +45,9 @@ inline double level_of_sum(const Alike<double>& g, double tokens) {
   return g.second > 0 ? std::clamp(1 + (tokens - 1) * g.cross / g.second, 0.0, 1.0) : 1;
 }
 
-/// Of mixes that such a gradient meets: about their mean over tokens rows of weights that are
-/// nearly alike have nothing of a token's own value.
+/// Of mixes that such a gradient meets, of which x.own is not 0: about their mean over tokens rows
+/// of weights that are nearly alike have nothing of a token's own value.
 inline OverlapDeviation about_mean(OverlapDeviation x, double level) {
-  if (!(x.own > 0)) return x;
   const double all = x.coherent;
   x.coherent -= (1 - level) * x.own;
   x.of_two = x.coherent > 0 ? x.of_two * level * all / x.coherent : 0;

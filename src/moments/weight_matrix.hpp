@@ -96,9 +96,11 @@ void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t fir
   if constexpr (C::next_orders) {
     auto& record = pass.parameter(parameter);
     record.truncation = product_error(calculus, input.x, input.truncation, g, counts);
-    const double level = level_of_sum(values_of(calculus, g.x), counts.tokens);
-    const double covariance = overlap_covariance(g.slopes, about_mean(input.overlap, level),
-                                                 gain_of(calculus, layer), counts);
+    OverlapDeviation overlap = input.overlap;
+    if (overlap.own > 0)
+      overlap = about_mean(overlap, level_of_sum(values_of(calculus, g.x), counts.tokens));
+    const double covariance =
+        overlap_covariance(g.slopes, overlap, gain_of(calculus, layer), counts);
     const double scale = calculus.value(weight_scale(calculus, layer));
     record.truncation +=
         error_of_covariance(calculus.value(record.gradient), scale * covariance, layer.fan_in);

@@ -95,10 +95,8 @@ void take_own_word(const C& calculus, const Linear& layer, const WeightInput<X>&
                        [&](const T& t, const T& u, double cross) {
                          return own.same * both * std::sqrt(t.second * u.second) - less * cross;
                        }));
-    const double gain =
-        static_cast<double>(layer.fan_in) * calculus.value(calculus.variance(layer));
-    own.of_words *=
-        gain * static_cast<double>(layer.fan_out) * calculus.value(calculus.variance(layer));
+    own.of_words *= gain_of(calculus, layer) * static_cast<double>(layer.fan_out) *
+                    calculus.value(calculus.variance(layer));
     if (own.overlap > 0) {
       g.slopes = with_part_along(g.slopes, both / own.overlap - less, input.overlap);
       own.of_words += both / own.overlap;
