@@ -5,16 +5,18 @@
 
 #include "moments/activation_moments.hpp"
 #include "moments/signal.hpp"
+#include "moments/stream_activation.hpp"
 
-/// Activations in a row. The second one's input is a function of a Gaussian, so that its averages
-/// are those of the composed function over that Gaussian (docs/theory/layers.md#chain).
+/// Activations in a row. The second one's input is a function of the first one's, Gaussian or of a
+/// known law, so that its averages are those of the composed function over that
+/// (docs/theory/layers.md#chain).
 namespace scalecalc::moments {
 
 /// What an activation was given, where another follows it.
 template <class X>
 struct ActivationChain {
   std::string function;  ///< of `input`, what the activation made of it
-  Signal<X> input;       ///< Gaussian features
+  Signal<X> input;
 };
 
 /// An expression in x of outer(inner(x)); nothing where its analysis refuses it (too many kinks).
@@ -40,7 +42,8 @@ std::optional<ChainSlopes<X>> chain_slopes(C& calculus, const std::string& outer
              product_of_both = composed_product(outer, chain.function);
   if (!value || !slope || !product_of_both) return std::nullopt;
   const auto pairs = [&](const std::string& of) {
-    return without_mean(expectations(calculus, calculus.function(of), chain.input.x));
+    const X gaussian = expectations(calculus, calculus.function(of), chain.input.x);
+    return without_mean(sum(gaussian, uniform(gaussian, excess_of_law(calculus, of, chain.input))));
   };
   const X slopes = pairs(*slope);
   return ChainSlopes<X>{slopes,

@@ -129,6 +129,8 @@ class ForwardPass {
   bool wants_slope_correlation() const { return wants_slope_correlation_; }
   /// The layer that comes next in the list asks what an activation right before it was given.
   bool chain_follows() const { return chain_follows_; }
+  /// Of a layer that has run others in between.
+  void set_chain_follows(bool follows) { chain_follows_ = follows; }
   /// Left by an activation for the one that follows it.
   void set_chain(ActivationChain<X> chain) { chain_ = std::move(chain); }
   std::optional<ActivationChain<X>> take_chain() { return std::exchange(chain_, std::nullopt); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <type_traits>
 
 #include "moments/activation_moments.hpp"
@@ -9,6 +10,16 @@
 
 /// Activations of a stream behind an activation (docs/theory/layers.md#stream-law).
 namespace scalecalc::moments {
+
+/// Of `function` of a signal with a law, what its values have beside those of a Gaussian of the
+/// same moments; nothing of a signal without.
+template <class C, class X>
+Alike<double> excess_of_law(C& calculus, const std::string& function, const Signal<X>& in) {
+  if (!in.law) return {};
+  const Activation& activation = calculus.function(function)->activation();
+  return stream_excess(activation, stream_cells(activation, *in.law), values_of(calculus, in.x))
+      .values;
+}
 
 /// Of a stream that an activation and a branch have made, what it has beside a Gaussian of the same
 /// moments (docs/theory/layers.md#stream-law). What of the fourth moment is not known of it: how

@@ -9,8 +9,13 @@ namespace scalecalc::moments {
 namespace {
 
 constexpr Eigen::Index cells = 160, terms = 10;
-constexpr double reach = 7;              ///< of the cells, in standard deviations
-constexpr double least_variance = 0.01;  ///< of v, in squares of the width of a cell
+constexpr double reach = 7;  ///< of the cells, in standard deviations
+constexpr double least_variance =
+    0.01;  ///< of a v whose shape cells tell, in squares of their width
+/// Chance of values that phi gives to whole cells, as relu gives 0: what cells leave of a kink is
+/// as large. A narrow v makes parts of it that cells cannot tell, and the next relu may have its
+/// kink there.
+constexpr double most_constant = 1e-4;
 constexpr std::size_t most_pairs = 6;
 
 double below(double z) {
@@ -35,6 +40,7 @@ StreamLaw empty_law(double mean, double variance) {
   law.step = 2 * reach * deviation / static_cast<double>(cells - 1);
   law.from = law.step * std::floor((mean - reach * deviation) / law.step);
   law.middle = law.from + law.step * (Eigen::ArrayXd::LinSpaced(cells, 0, cells - 1) + 0.5);
+  law.width.setConstant(cells, law.step);
   law.chance.setZero(cells);
   return law;
 }
@@ -83,6 +89,80 @@ Eigen::ArrayXd chances(const StreamLaw& to, double mean, double deviation) {
   return made;
 }
 
+bool is_wide(const StreamLaw& to, double variance) {
+  return variance > least_variance * to.step * to.step;
+}
+
+/// What a cell makes of x' where v is narrow: even over an interval of the mean and the variance
+/// that a phi(x) + v has in the cell.
+struct Image {
+  double middle = 0, width = 0;
+};
+Image image_of(const StreamCells& from, Eigen::Index i, double factor, double mean,
+               double variance) {
+  const double scatter = std::max(0.0, from.square[i] - from.value[i] * from.value[i]);
+  return {factor * from.value[i] + mean, std::sqrt(12 * (factor * factor * scatter + variance))};
+}
+
+double constant_chance(const StreamCells& from) {
+  constexpr double rounding = 1e-14;
+  const Eigen::ArrayXd scatter = from.square - from.value.square();
+  return (scatter <= rounding * from.square).select(from.law.chance, 0.0).sum();
+}
+
+/// `part(j, share, middle, width)` for each cell of `to` that the image meets.
+template <class Part>
+void for_each_part(const StreamLaw& to, const Image& image, const Part& part) {
+  const auto cell = [&](double at) {
+    return std::clamp<Eigen::Index>(static_cast<Eigen::Index>(std::floor((at - to.from) / to.step)),
+                                    0, cells - 1);
+  };
+  const double low = image.middle - image.width / 2, high = image.middle + image.width / 2;
+  const Eigen::Index first = cell(low), last = cell(high);
+  if (first == last) {
+    part(first, 1.0, image.middle, image.width);
+    return;
+  }
+  for (Eigen::Index j = first; j <= last; ++j) {
+    const double edge = to.from + to.step * static_cast<double>(j);
+    const double from = j == first ? low : edge, upto = j == last ? high : edge + to.step;
+    part(j, (upto - from) / image.width, (from + upto) / 2, upto - from);
+  }
+}
+
+/// Chances of the cells of `to` for what cell i of `from` becomes.
+Eigen::ArrayXd chances_of(const StreamLaw& to, const StreamCells& from, Eigen::Index i,
+                          double factor, double mean, double variance) {
+  if (is_wide(to, variance)) return chances(to, factor * from.value[i] + mean, std::sqrt(variance));
+  Eigen::ArrayXd made = Eigen::ArrayXd::Zero(cells);
+  for_each_part(to, image_of(from, i, factor, mean, variance),
+                [&](Eigen::Index j, double share, double, double) { made[j] += share; });
+  return made;
+}
+
+/// Where in each cell of `to` x' is, of all images.
+void place_images(StreamLaw& to, const StreamCells& from, double factor, double mean,
+                  double variance) {
+  Eigen::ArrayXd sum = Eigen::ArrayXd::Zero(cells), square = sum;
+  for (Eigen::Index i = 0; i < cells; ++i) {
+    if (!(from.law.chance[i] > 0)) continue;
+    for_each_part(to, image_of(from, i, factor, mean, variance),
+                  [&](Eigen::Index j, double share, double middle, double width) {
+                    const double apart = middle - to.middle[j], chance = share * from.law.chance[i];
+                    sum[j] += chance * apart;
+                    square[j] += chance * (apart * apart + width * width / 12);
+                  });
+  }
+  for (Eigen::Index j = 0; j < cells; ++j) {
+    if (!(to.chance[j] > 0)) continue;
+    const double apart = sum[j] / to.chance[j];
+    to.middle[j] += apart;
+    // No part of it lies beyond the cell.
+    to.width[j] = std::min(std::sqrt(12 * std::max(0.0, square[j] / to.chance[j] - apart * apart)),
+                           to.step - 2 * std::fabs(apart));
+  }
+}
+
 double covariance_of(const Alike<double>& x, double cross) {
   return cross - x.mean * x.mean;
 }
@@ -117,7 +197,8 @@ StreamCells stream_cells(const Activation& phi, StreamLaw law) {
   for (Eigen::Index i = 0; i < cells; ++i)
     for (Eigen::Index j = 0; j < points; ++j)
       at.push_back(law.middle[i] +
-                   law.step * ((static_cast<double>(j) + 0.5) / static_cast<double>(points) - 0.5));
+                   law.width[i] *
+                       ((static_cast<double>(j) + 0.5) / static_cast<double>(points) - 0.5));
   phi.evaluate(at.data(), value.data(), slope.data(), at.size());
   const auto averages = [&](const std::vector<double>& of) {
     return Eigen::Map<const Eigen::ArrayXXd>(of.data(), points, cells).eval();
@@ -157,18 +238,18 @@ double StreamPairs::operator()(const Eigen::ArrayXd& f) const {
 }
 
 std::shared_ptr<const StreamSum> stream_sum(std::shared_ptr<const StreamCells> from, double factor,
-                                            double mean, double variance) {
+                                            double mean, double variance, bool is_gaussian) {
   const Eigen::ArrayXd value = factor * from->value;
   const double average = (from->law.chance * value).sum();
   const double spread = (from->law.chance * (value - average).square()).sum();
   if (!(variance > 0) || !std::isfinite(spread + variance)) return nullptr;
   StreamLaw to = empty_law(average + mean, spread + variance);
-  if (!(variance > least_variance * to.step * to.step)) return nullptr;
-  const double deviation = std::sqrt(variance);
+  if (is_wide(to, variance) ? !is_gaussian : constant_chance(*from) > most_constant) return nullptr;
   for (Eigen::Index i = 0; i < cells; ++i) {
     if (from->law.chance[i] > 0)
-      to.chance += from->law.chance[i] * chances(to, value[i] + mean, deviation);
+      to.chance += from->law.chance[i] * chances_of(to, *from, i, factor, mean, variance);
   }
+  if (!is_wide(to, variance)) place_images(to, *from, factor, mean, variance);
   Eigen::ArrayXd score(cells);
   double sum = 0;
   for (Eigen::Index i = 0; i < cells; ++i) {
@@ -250,7 +331,7 @@ StreamPassed through_slopes(const std::shared_ptr<const StreamCells>& at,
 StreamParts through_stream_sum(const StreamSum& sum, const StreamGradient& known,
                                const Alike<double>& g, const Alike<double>& v) {
   const StreamLaw &from = sum.from->law, &to = *sum.to;
-  const double deviation = std::sqrt(sum.variance);
+  const bool wide = is_wide(to, sum.variance);
   const auto pairs = static_cast<Eigen::Index>(known.pairs.size());
   // By columns: what is known by x', and that times v.
   Eigen::MatrixXd of(cells, 1 + pairs), by_stream(cells, 1 + pairs);
@@ -261,9 +342,14 @@ StreamParts through_stream_sum(const StreamSum& sum, const StreamGradient& known
                      square = Eigen::RowVectorXd::Zero(1 + pairs);
   for (Eigen::Index i = 0; i < cells; ++i) {
     const double at = sum.factor * sum.from->value[i] + sum.mean;
-    const Eigen::ArrayXd chance = chances(to, at, deviation);
+    const Eigen::ArrayXd chance = chances_of(to, *sum.from, i, sum.factor, sum.mean, sum.variance);
     by_stream.row(i) = chance.matrix().transpose() * of;
     if (!(from.chance[i] > 0)) continue;
+    if (!wide) {
+      // A narrow v moves no f.
+      square += from.chance[i] * sum.variance * by_stream.row(i).matrix();
+      continue;
+    }
     const Eigen::ArrayXd apart = to.middle - at;
     first += from.chance[i] * ((chance * apart).matrix().transpose() * of);
     square += from.chance[i] * ((chance * apart.square()).matrix().transpose() * of);

@@ -17,7 +17,8 @@ namespace scalecalc::moments {
 struct StreamLaw {
   double from = 0, step = 0;  ///< lower edge of the first cell, width of each
   double mean = 0, variance = 0;
-  Eigen::ArrayXd chance, middle;
+  /// Of each cell; `middle` is the mean of x in it, about which x is even over `width`.
+  Eigen::ArrayXd chance, middle, width;
   /// Two samples go together as normal scores of them do: orthonormal Hermite polynomials of the
   /// score of each cell, by rows.
   Eigen::ArrayXXd hermite;
@@ -43,16 +44,18 @@ class StreamPairs {
   double correlation_ = 0;
 };
 
-/// x' = a phi(x) + v, v Gaussian and independent of x.
+/// x' = a phi(x) + v, v independent of x, and Gaussian where it is wide.
 struct StreamSum {
   std::shared_ptr<const StreamCells> from;
   std::shared_ptr<const StreamLaw> to;
   double factor = 1;              ///< a
   double mean = 0, variance = 0;  ///< of v
 };
-/// Nothing where v is so small beside x' that cells cannot tell.
+/// Of a v that is narrow beside a cell, a cell of x fills an even part of the cells of x'. Nothing
+/// where v is 0, or wide and not Gaussian, or narrow about values that phi gives to more than one
+/// x.
 std::shared_ptr<const StreamSum> stream_sum(std::shared_ptr<const StreamCells> from, double factor,
-                                            double mean, double variance);
+                                            double mean, double variance, bool is_gaussian = true);
 
 /// What phi makes of a law beside what it makes of a Gaussian of the same moments `x`: of values,
 /// E phi'^2, E phi'_t phi'_u, and E phi, E phi^2, E phi_t phi_u.

@@ -50,15 +50,10 @@ AlphaMoments<X> alpha_moments(C& calculus, const AlphaFunctions& of,
                            calculus, calculus.function(made.known ? *along : of.slope_value), x))
                    .mean;
   if constexpr (C::next_orders) {
-    if (chain != nullptr || !input.law) return made;
-    const auto beside_gaussian = [&](const std::string& name) {
-      const Activation& activation = calculus.function(name)->activation();
-      return stream_excess(activation, stream_cells(activation, *input.law),
-                           values_of(calculus, input.x))
-          .values;
-    };
-    made.psi = with_bounded_cross(sum(made.psi, uniform(made.psi, beside_gaussian(of.slope))));
-    made.along += beside_gaussian(of.slope_value).mean;
+    if (!x.law || (chain != nullptr && !made.known)) return made;
+    made.psi = with_bounded_cross(
+        sum(made.psi, uniform(made.psi, excess_of_law(calculus, made.known ? *psi : of.slope, x))));
+    made.along += excess_of_law(calculus, made.known ? *along : of.slope_value, x).mean;
   }
   return made;
 }

@@ -67,16 +67,17 @@ struct Kept<Residual, C, X> {
   std::optional<std::pair<double, double>> together;
 };
 
-/// The law of the sum of an activation and a Gaussian branch, on the average over positions.
+/// The law of the sum of an activation and a branch that is Gaussian or narrow, on the average over
+/// positions.
 template <class C, class X>
 std::shared_ptr<const StreamSum> law_of_sum(C& calculus, const Residual& layer, const Signal<X>& x,
                                             const Signal<X>& branch) {
   if constexpr (C::next_orders) {
     constexpr double rounding = 1e-9;
-    const bool is_plain = x.mixture.plain() && branch.mixture.plain() && !x.dropped &&
-                          !branch.dropped && !has_words(x);
-    if (!is_plain || !x.flat || x.flat->gate || branch.flat || branch.kurtosis > 3 + rounding)
+    if (!x.mixture.plain() || x.dropped || has_words(x) || !x.flat || x.flat->gate || branch.flat)
       return nullptr;
+    const bool is_gaussian =
+        branch.mixture.plain() && !branch.dropped && branch.kurtosis <= 3 + rounding;
     std::shared_ptr<const StreamCells> from = x.flat->cells;
     const Alike<double>& u = x.flat->input;
     const double variance = u.second - u.mean * u.mean;
@@ -87,8 +88,8 @@ std::shared_ptr<const StreamSum> law_of_sum(C& calculus, const Residual& layer, 
     }
     const Alike<double> f = values_of(calculus, branch.x);
     const double b = layer.branch;
-    return stream_sum(std::move(from), layer.skip, b * f.mean,
-                      b * b * (f.second - f.mean * f.mean));
+    return stream_sum(std::move(from), layer.skip, b * f.mean, b * b * (f.second - f.mean * f.mean),
+                      is_gaussian);
   } else {
     return nullptr;
   }
@@ -158,6 +159,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
     input = x.x;
     word = x.own;
   }
+  const bool chain_follows = pass.chain_follows();
   // An activation counts what its features make of overlaps itself.
   if (layer.body.empty() || !is_pointwise(layer.body.front())) settle(x);
   const MergedOverlap merged = merge_overlap(x);
@@ -228,6 +230,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   }
   calculus.complete(layer.path, y);
   keep_sum(no_site);
+  pass.set_chain_follows(chain_follows);
   return forward_step(pass, *layer.norm, std::move(y), layer.path, "residual");
 }
 
