@@ -28,6 +28,7 @@ enum class Placement {
   skipinit,
   fixup,
   branchnorm,
+  ngpt,
   none
 };
 enum class InputKind { gaussian, tokens };
@@ -60,7 +61,8 @@ std::string to_string(const DropoutPlaces&);
 DropoutPlaces dropout_places_from(std::string_view names,
                                   const std::string& where = "dropout_place");
 const std::vector<std::string>& placement_names();
-/// post normalises its input and has no final norm; all others but none have a final norm.
+/// post and ngpt normalise their input and have no final norm; all others but none have a final
+/// norm.
 bool has_final_norm(Placement);
 
 /// A model as its file describes it (docs/guide/model-files.md), before it is laid out at a
@@ -334,9 +336,10 @@ struct Network {
 /// x + Norm(F(Norm(x)))/alpha; sub-ln x + F(Norm(x)) with a norm before the output projection;
 /// resi-dual a DualStream "dual" whose norm is final_norm; rezero and skipinit x + a F(x), a
 /// trained from 0; fixup x + F(x), F ending in zeros; branchnorm norms its input and x +
-/// F(x)/alpha; none alpha x + F(x). The ramp stands in front of F(x) in all of them but rezero and
-/// skipinit. Throws Error(input) for what validate() refuses, when alpha or lambda is still "auto",
-/// for more than 2e9 parameters or 3e6 layers laid out.
+/// F(x)/alpha; ngpt norms its input and alpha x + Norm(F(x)); none alpha x + F(x). The ramp stands
+/// in front of F(x) (ngpt: of its norm) in all of them but rezero and skipinit. Throws Error(input)
+/// for what validate() refuses, when alpha or lambda is still "auto", for more than 2e9 parameters
+/// or 3e6 layers laid out.
 Network build_network(const ModelSpec& spec);
 
 struct ParameterInfo {

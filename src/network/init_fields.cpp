@@ -63,7 +63,7 @@ ModelField input_norm_field() {
   field.kinds = transformer;
   field.type = ModelField::Type::flag;
   field.option = Option::detail;
-  field.help = "a norm behind the input (default: of post and branchnorm alone)";
+  field.help = "a norm behind the input (default: of post, branchnorm and ngpt alone)";
   field.is_written = [](const Spec& spec) { return spec.input.norm.has_value(); };
   field.get = [](const Spec& spec) -> FieldValue { return has_input_norm(spec); };
   field.assign = [](Spec& spec, const FieldValue& value, const std::string&) {

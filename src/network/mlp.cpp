@@ -43,8 +43,7 @@ void add_mlp(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers
   if (parts.drops(&DropoutPlaces::input))
     layers.push_back({Dropout{"input.dropout", spec.dropout}});
   append(layers, step(parts, first, "layer[0]", norm_between));
-  if (spec.placement == Placement::post || spec.placement == Placement::branchnorm)
-    layers.push_back({parts.norm("layer[0].norm", spec.width)});
+  if (norms_sums(spec.placement)) layers.push_back({parts.norm("layer[0].norm", spec.width)});
   drop_stream("layer[0]");
 
   DualStream dual{"dual", {}, parts.norm("final_norm", spec.width)};

@@ -16,7 +16,7 @@ const Names<Placement>& placements() {
       {"sub-ln", Placement::sub_ln},     {"resi-dual", Placement::resi_dual},
       {"rezero", Placement::rezero},     {"skipinit", Placement::skipinit},
       {"fixup", Placement::fixup},       {"branchnorm", Placement::branchnorm},
-      {"none", Placement::none}};
+      {"ngpt", Placement::ngpt},         {"none", Placement::none}};
   return all;
 }
 
@@ -211,7 +211,8 @@ const std::vector<std::string>& placement_names() {
 }
 
 bool has_final_norm(Placement placement) {
-  return placement != Placement::post && placement != Placement::none;
+  return placement != Placement::post && placement != Placement::ngpt &&
+         placement != Placement::none;
 }
 
 }  // namespace scalecalc

@@ -53,6 +53,8 @@ Residual plain_residual(const ModelSpec& spec, const Bindings& values);
 /// Whether anything attends to the memory.
 bool uses_memory(const ModelSpec& spec);
 
+/// Whether blocks begin behind a norm and end in one of the sum itself, in one stream.
+bool norms_sums(Placement placement);
 /// Whether a norm is behind a transformer's input: input.norm, or what its placement asks for.
 bool has_input_norm(const ModelSpec& spec);
 /// Features of a transformer's tables of tokens: input.embedding_width, or its width.

@@ -14,6 +14,8 @@ Scalars scalars_of(const ModelSpec& spec) {
   switch (spec.placement) {
     case Placement::post:
     case Placement::pre:
+    // Loshchilov et al. 2024: (1-a) x + a Norm(F(x)) is a times this at alpha = 1/a - 1.
+    case Placement::ngpt:
     case Placement::none: return {alpha, 1};
     case Placement::res_post:
     case Placement::sandwich: return {1, 1 / alpha};
@@ -65,6 +67,7 @@ std::vector<Layer> Parts::normed(const std::string& path, std::vector<Layer> bod
       norm_first();
       body.push_back({norm(path + ".out_norm", spec_.width)});
       break;
+    case Placement::ngpt: body.push_back({norm(path + ".out_norm", spec_.width)}); break;
     case Placement::post:
     case Placement::branchnorm:
     case Placement::resi_dual:
@@ -83,6 +86,7 @@ Residual Parts::residual(const std::string& path, std::vector<Layer> body) const
   switch (spec_.placement) {
     case Placement::post:
     case Placement::branchnorm:
+    case Placement::ngpt:
     case Placement::resi_dual: sum.norm = norm(path + ".norm", spec_.width); break;
     case Placement::pre:
     case Placement::sub_ln:

@@ -42,9 +42,13 @@ Biases biases_of(const ModelSpec& spec) {
           spec.input.patch > 0 && spec.patch_bias.value_or(spec.bias)};
 }
 
+bool norms_sums(Placement placement) {
+  return placement == Placement::post || placement == Placement::branchnorm ||
+         placement == Placement::ngpt;
+}
+
 bool has_input_norm(const ModelSpec& spec) {
-  const bool is_post = spec.placement == Placement::post || spec.placement == Placement::branchnorm;
-  return spec.input.norm.value_or(is_post);
+  return spec.input.norm.value_or(norms_sums(spec.placement));
 }
 
 std::int64_t table_width(const ModelSpec& spec) {

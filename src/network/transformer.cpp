@@ -182,7 +182,8 @@ class Transformer {
     const Placement placement = spec_.placement;
     const bool norm_before = placement == Placement::pre || placement == Placement::sub_ln;
     if (placement == Placement::sandwich) layers += 2;
-    if (norm_before || placement == Placement::res_post) layers += 1;
+    if (norm_before || placement == Placement::res_post || placement == Placement::ngpt)
+      layers += 1;
     if (placement == Placement::sub_ln) layers += 1;
     if (parts_.drops(&DropoutPlaces::branch)) layers += 1;
     std::vector<Layer> body;

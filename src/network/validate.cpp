@@ -22,7 +22,8 @@ bool needs_norm(Placement placement) {
     case Placement::sandwich:
     case Placement::sub_ln:
     case Placement::resi_dual:
-    case Placement::branchnorm: return true;
+    case Placement::branchnorm:
+    case Placement::ngpt: return true;
     case Placement::rezero:
     case Placement::skipinit:
     case Placement::fixup:
@@ -44,7 +45,8 @@ bool has_alpha(const ModelSpec& spec) {
     case Placement::pre:
     case Placement::res_post:
     case Placement::sandwich:
-    case Placement::branchnorm: break;
+    case Placement::branchnorm:
+    case Placement::ngpt: break;
   }
   return true;
 }
@@ -133,7 +135,8 @@ Problem layer_scale_problem(const ModelSpec& spec) {
 /// Whether a norm stands inside the branches, which each of them can have for itself.
 bool norms_branches(Placement placement) {
   return placement == Placement::pre || placement == Placement::sub_ln ||
-         placement == Placement::res_post || placement == Placement::sandwich;
+         placement == Placement::res_post || placement == Placement::sandwich ||
+         placement == Placement::ngpt;
 }
 
 Problem branch_norms_problem(const ModelSpec& spec) {
@@ -147,7 +150,7 @@ Problem branch_norms_problem(const ModelSpec& spec) {
   return SpecProblem{{"branch_norms", "placement"},
                      "placement " + to_string(spec.placement) +
                          " has no norm inside a branch that branch_norms could repeat",
-                     "leave branch_norms out, or use pre, sub-ln, res-post or sandwich"};
+                     "leave branch_norms out, or use pre, sub-ln, res-post, sandwich or ngpt"};
 }
 
 Problem qk_norm_problem(const ModelSpec& spec) {

@@ -95,6 +95,8 @@ Picture picture_of(Placement placement) {
       return {"x + W_2*Norm(phi(W_1*Norm(x)))",
               "x + W_2\\,\\mathrm{Norm}(\\phi(W_1\\,\\mathrm{Norm}(x)))"};
     case Placement::branchnorm: return {"Norm(x + F(x)/alpha)", "\\mathrm{Norm}(x + F(x)/\\alpha)"};
+    case Placement::ngpt:
+      return {"Norm(alpha*x + Norm(F(x)))", "\\mathrm{Norm}(\\alpha x + \\mathrm{Norm}(F(x)))"};
     case Placement::none: return {"x + F(x)", "x + F(x)"};
     case Placement::resi_dual:
     case Placement::rezero:

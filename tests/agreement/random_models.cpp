@@ -57,7 +57,8 @@ bool takes_alpha(const ModelSpec& spec) {
     case Placement::pre:
     case Placement::res_post:
     case Placement::sandwich:
-    case Placement::branchnorm: return true;
+    case Placement::branchnorm:
+    case Placement::ngpt: return true;
     case Placement::none: return spec.kind != ModelSpec::Kind::mlp;
     case Placement::sub_ln:
     case Placement::resi_dual:
@@ -287,6 +288,23 @@ void draw_norm_scale(Draws draw, ModelSpec& spec) {
   spec.norm_scale = parse(draw.of({"l^(-1/2)", "l^(-1/2)", "1/l", "(l + 1)/2", "N^(-1/2)"}));
 }
 
+/// Those that draw_ngpt does not make of others.
+std::vector<std::string> first_placements() {
+  std::vector<std::string> names = placement_names();
+  std::erase(names, "ngpt");
+  return names;
+}
+
+/// nGPT's sums, by what draws no other field.
+void draw_ngpt(Draws draw, ModelSpec& spec) {
+  if (spec.norm == NormKind::none || spec.layer_scale != 0 || !spec.norm_scale.is_one() ||
+      !draw.chance(8))
+    return;
+  spec.placement = Placement::ngpt;
+  if (spec.norm == NormKind::dyt) spec.norm_alpha = std::min(spec.norm_alpha, 1.0);
+  if (draw.chance(60)) spec.alpha = parse(draw.of({"19", "19", "2*N", "3"}));
+}
+
 ModelSpec random_transformer(Draws& draw) {
   ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
   draw_sizes(draw, spec);
@@ -294,7 +312,7 @@ ModelSpec random_transformer(Draws& draw) {
   spec.activation = random_activation(draw);
   spec.gated = draw.chance(40);
   spec.norm = random_norm(draw, spec);
-  spec.placement = placement_from(draw.of(placement_names()));
+  spec.placement = placement_from(draw.of(first_placements()));
   if (spec.placement == Placement::none && draw.chance(50)) spec.norm = NormKind::none;
   draw_scales(draw, spec);
   draw_dropout(draw, spec);
@@ -316,6 +334,7 @@ ModelSpec random_transformer(Draws& draw) {
   draw_dyt(last.apart().apart(), spec);
   draw_last(last.apart().apart().apart().apart().apart(), spec);
   if (spec.norm != NormKind::dyt) draw_norm_scale(last.apart().apart().apart(), spec);
+  draw_ngpt(last.apart().apart().apart().apart().apart().apart(), spec);
   return spec;
 }
 
@@ -329,7 +348,7 @@ ModelSpec random_mlp(Draws& draw) {
   spec.batch = batch(draw);
   spec.activation = random_activation(draw);
   do {
-    spec.placement = placement_from(draw.of(placement_names()));
+    spec.placement = placement_from(draw.of(first_placements()));
   } while (spec.placement == Placement::sub_ln || spec.placement == Placement::fixup);
   spec.norm = random_norm(draw, spec);
   if (spec.placement == Placement::none && draw.chance(60)) spec.norm = NormKind::none;
@@ -339,6 +358,7 @@ ModelSpec random_mlp(Draws& draw) {
   draw_loss(draw, spec);
   draw_init(draw, spec);
   draw_dyt(draw.apart(), spec);
+  draw_ngpt(draw.apart().apart(), spec);
   return spec;
 }
 

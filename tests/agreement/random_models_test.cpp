@@ -94,7 +94,7 @@ TEST_CASE("nothing of the registry is left out") {
   wanted.push_back("rotary_local_base");
   for (int scaling = 0; scaling <= static_cast<int>(RotaryScaling::longrope); ++scaling)
     wanted.push_back("rotary scaling " + std::to_string(scaling));
-  for (const char* placement : {"pre", "res-post", "sandwich", "sub-ln"})
+  for (const char* placement : {"pre", "res-post", "sandwich", "sub-ln", "ngpt"})
     wanted.push_back(std::string("branch_norms ") + placement);
   for (const char* norm : {"layernorm", "rmsnorm", "scalenorm", "batchnorm", "instancenorm"})
     wanted.push_back(std::string("norm ") + norm);

@@ -62,7 +62,7 @@ const Ffn gelu = {"gelu", "gelu", false};
 
 TEST_CASE("other placements") {
   for (const Placement placement : {Placement::res_post, Placement::sandwich, Placement::sub_ln,
-                                    Placement::resi_dual, Placement::none}) {
+                                    Placement::resi_dual, Placement::ngpt, Placement::none}) {
     ModelSpec spec = transformer(placement, NormKind::layernorm, gelu, false);
     if (placement == Placement::none) spec.norm = NormKind::none;
     agree(name_of(spec, gelu), spec, seeds);

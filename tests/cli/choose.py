@@ -22,7 +22,7 @@ TIMEOUT = 300  # seconds, of one command
 # Of optimizers one a family; small depths and widths.
 ANSWERS = {"goal": ["all", "pair", "init", "check"], "layers": ["1", "3", "24"],
            "width": ["8", "72"],
-           "placement": ["post", "pre", "res-post", "sandwich", "sub-ln", "branchnorm", "none"],
+           "placement": ["post", "pre", "res-post", "sandwich", "sub-ln", "branchnorm", "ngpt", "none"],
            "optimizer": ["sgd", "adam", "lamb", "muon", "ngd"],
            "framework": ["pytorch", "flax", "keras", "megatron", "c", "none"]}
 CHECKS = ("pair", "check")  # goals that make no code

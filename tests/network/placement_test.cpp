@@ -88,7 +88,8 @@ TEST_CASE("fixup: the last matrix starts at 0, the others are divided by the dep
 }
 
 TEST_CASE("a Post-Norm stack may begin without a norm") {
-  for (const Placement placement : {Placement::post, Placement::branchnorm, Placement::pre}) {
+  for (const Placement placement :
+       {Placement::post, Placement::branchnorm, Placement::ngpt, Placement::pre}) {
     ModelSpec spec = small(placement);
     const bool has_one = placement != Placement::pre;
     CHECK(description(build_network(spec)).starts_with("norm input.norm\n") == has_one);
@@ -109,6 +110,27 @@ TEST_CASE("branchnorm multiplies the branch by its ramp, over alpha") {
   CHECK(residual(network.layers[1]).branch == 0.125);
   spec.ramp = 0;
   CHECK(residual(build_network(spec).layers[1]).branch == 0);
+}
+
+// Loshchilov et al. 2024: (1-a) x + a Norm(F(x)) is along 19 x + Norm(F(x)) at a = 0.05.
+TEST_CASE("ngpt norms what branches give and what sums are, and has no final norm") {
+  ModelSpec spec = small(Placement::ngpt);
+  spec.alpha = parse("1/0.05 - 1");
+  Network network = build_network(spec);
+  const auto ended = [](std::string body, const std::string& norm) {
+    return body.insert(body.size() - 2, norm);
+  };
+  CHECK(description(network) == "norm input.norm\n" + ended(attn, "norm block[0].attn.out_norm\n") +
+                                    attn_norm + ended(ffn, "norm block[0].ffn.out_norm\n") +
+                                    ffn_norm + "linear head\n");
+  CHECK(residual(network.layers[1]).skip == 19);
+  CHECK(residual(network.layers[1]).branch == 1);
+  spec.parallel = true;
+  CHECK(description(build_network(spec)).find("norm block[0].out_norm\n") != std::string::npos);
+  spec.branch_norms = true;
+  CHECK(description(build_network(spec)).find("norm block[0].ffn.out_norm\n") != std::string::npos);
+  spec.norm = NormKind::none;
+  CHECK_THROWS_AS(build_network(spec), Error);
 }
 
 TEST_CASE("a ramp multiplies the branches of every placement, and at 1 nothing") {
@@ -170,7 +192,8 @@ TEST_CASE("the scalars carry the formulas that they are the values of") {
     const bool is_trained = name == "rezero" || name == "skipinit";
     if (!is_trained) spec.ramp = 0.3;
     const bool has_alpha = name == "post" || name == "pre" || name == "res-post" ||
-                           name == "sandwich" || name == "branchnorm" || name == "none";
+                           name == "sandwich" || name == "branchnorm" || name == "ngpt" ||
+                           name == "none";
     if (has_alpha) spec.alpha = parse("(2*N)^(1/3)");
     const Bindings values = {{"alpha", has_alpha ? std::cbrt(6.0) : 1.0}};
     const Network network = build_network(spec);

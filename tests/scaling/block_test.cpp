@@ -10,7 +10,7 @@ namespace {
 
 const Placement all[] = {Placement::post,     Placement::pre,    Placement::res_post,
                          Placement::sandwich, Placement::sub_ln, Placement::branchnorm,
-                         Placement::none};
+                         Placement::ngpt,     Placement::none};
 
 Expr formula(const char* text) {
   return parse(text);
@@ -28,6 +28,7 @@ TEST_CASE("gradients of the gains of norms, by placement") {
   };
   check(Placement::post, {1});
   check(Placement::branchnorm, {1});
+  check(Placement::ngpt, {1, 1 / alpha});
   check(Placement::pre, {lambda * lambda});
   check(Placement::res_post, {1 / alpha});
   check(Placement::sandwich, {1 / alpha});
@@ -48,6 +49,7 @@ TEST_CASE("gradient and branch sizes per placement") {
         Expected{Placement::branchnorm, "lambda/alpha", "lambda^2/alpha"},
         Expected{Placement::res_post, "1/(alpha*lambda)", "1/alpha"},
         Expected{Placement::sandwich, "1/(alpha*lambda)", "1/alpha"},
+        Expected{Placement::ngpt, "1/(alpha*lambda)", "1/alpha"},
         Expected{Placement::sub_ln, "1", "lambda"}}) {
     const Block block = block_of(expected.placement);
     CAPTURE(block.picture);
@@ -87,6 +89,7 @@ TEST_CASE("what follows from the block's expression") {
   for (const Expected& expected :
        {Expected{Placement::post, Growth::held, true, true, false, true},
         Expected{Placement::branchnorm, Growth::held, true, true, false, true},
+        Expected{Placement::ngpt, Growth::held, true, true, false, true},
         Expected{Placement::pre, Growth::added, false, false, false, false},
         Expected{Placement::res_post, Growth::added, false, true, false, true},
         Expected{Placement::sandwich, Growth::added, false, true, false, false},

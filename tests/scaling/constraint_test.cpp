@@ -25,6 +25,6 @@ TEST_CASE("defaults: symmetric, alpha=1 for relative steps, what the placement f
   CHECK(default_constraint(lamb, Placement::post).to_string() == "alpha=1");
   for (const Placement placement : {Placement::pre, Placement::sub_ln, Placement::none})
     CHECK(default_constraint(sgd, placement).to_string() == "alpha=1");
-  for (const Placement placement : {Placement::res_post, Placement::sandwich})
+  for (const Placement placement : {Placement::res_post, Placement::sandwich, Placement::ngpt})
     CHECK(default_constraint(lamb, placement).to_string() == "lambda=1");
 }

@@ -20,7 +20,7 @@ std::vector<std::string> all_rules() {
 }
 const Placement placements[] = {Placement::post,     Placement::pre,    Placement::res_post,
                                 Placement::sandwich, Placement::sub_ln, Placement::branchnorm,
-                                Placement::none};
+                                Placement::ngpt,     Placement::none};
 
 /// A block whose constants are none of the homogeneous branch, and whose scores are bounded.
 BlockMoments some_block() {

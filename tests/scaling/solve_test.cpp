@@ -13,7 +13,7 @@ namespace {
 
 const Placement placements[] = {Placement::post,     Placement::pre,    Placement::res_post,
                                 Placement::sandwich, Placement::sub_ln, Placement::branchnorm,
-                                Placement::none};
+                                Placement::ngpt,     Placement::none};
 
 ScalingSolution solution(const std::string& optimizer, Placement placement = Placement::post,
                          std::int64_t layers = 1000, const char* constraint = nullptr) {
@@ -127,7 +127,7 @@ TEST_CASE("placements: alpha fixed, or read as 1/gamma") {
   CHECK(solution("sgd", Placement::pre).lambda_formula == "(2*N)^(-1/2)");
   CHECK(solution("adam", Placement::pre).lambda_formula == "1/(2*N)");
   CHECK(solution("lamb", Placement::pre).lambda_formula == "(2*N)^(-1/2)");
-  for (const Placement placement : {Placement::res_post, Placement::sandwich}) {
+  for (const Placement placement : {Placement::res_post, Placement::sandwich, Placement::ngpt}) {
     CHECK(solution("sgd", placement).alpha_formula == "(2*N)^(1/2)");
     CHECK(solution("adam", placement).alpha_formula == "2*N");
     CHECK(solution("lamb", placement).alpha_formula == "2*N");

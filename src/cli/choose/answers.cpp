@@ -111,7 +111,8 @@ const std::vector<Question>& choose_questions() {
        &Answers::width, nullptr, "8 to 65536, in steps of 8"},
       {"--placement", "Where does a block have its norms?", "pre",
        "post: after each sum (as in DeepNorm); pre: before each branch; res-post: at the end of\n"
-       "each branch; sandwich: at both; sub-ln: before it and inside; none: nowhere.",
+       "each branch; sandwich: at both; sub-ln: before it and inside; ngpt: at the end\n"
+       "of each branch and after each sum; none: nowhere.",
        &Answers::placement, placements_with_pair, ""},
       {"--optimizer", "Which optimizer steps?", "adam",
        "Its update decides how the loss change of a step grows with depth.", &Answers::optimizer,
