@@ -12,10 +12,6 @@ constexpr Eigen::Index cells = 160, terms = 10;
 constexpr double reach = 7;  ///< of the cells, in standard deviations
 constexpr double least_variance =
     0.01;  ///< of a v whose shape cells tell, in squares of their width
-/// Chance of values that phi gives to whole cells, as relu gives 0: what cells leave of a kink is
-/// as large. A narrow v makes parts of it that cells cannot tell, and the next relu may have its
-/// kink there.
-constexpr double most_constant = 1e-4;
 constexpr std::size_t most_pairs = 6;
 
 double below(double z) {
@@ -102,12 +98,6 @@ Image image_of(const StreamCells& from, Eigen::Index i, double factor, double me
                double variance) {
   const double scatter = std::max(0.0, from.square[i] - from.value[i] * from.value[i]);
   return {factor * from.value[i] + mean, std::sqrt(12 * (factor * factor * scatter + variance))};
-}
-
-double constant_chance(const StreamCells& from) {
-  constexpr double rounding = 1e-14;
-  const Eigen::ArrayXd scatter = from.square - from.value.square();
-  return (scatter <= rounding * from.square).select(from.law.chance, 0.0).sum();
 }
 
 /// `part(j, share, middle, width)` for each cell of `to` that the image meets.
@@ -206,6 +196,7 @@ StreamCells stream_cells(const Activation& phi, StreamLaw law) {
   const Eigen::ArrayXXd y = averages(value), s = averages(slope);
   StreamCells made;
   made.law = std::move(law);
+  made.is_smooth = phi.breaks().empty();
   made.value = y.colwise().mean().transpose();
   made.square = y.square().colwise().mean().transpose();
   made.slope = s.colwise().mean().transpose();
@@ -244,7 +235,9 @@ std::shared_ptr<const StreamSum> stream_sum(std::shared_ptr<const StreamCells> f
   const double spread = (from->law.chance * (value - average).square()).sum();
   if (!(variance > 0) || !std::isfinite(spread + variance)) return nullptr;
   StreamLaw to = empty_law(average + mean, spread + variance);
-  if (is_wide(to, variance) ? !is_gaussian : constant_chance(*from) > most_constant) return nullptr;
+  // Relu leaves an atom at 0 and leaky ones nearly that: v makes parts of it that cells cannot
+  // tell, and the next one has its kink there.
+  if (is_wide(to, variance) ? !is_gaussian : !from->is_smooth) return nullptr;
   for (Eigen::Index i = 0; i < cells; ++i) {
     if (from->law.chance[i] > 0)
       to.chance += from->law.chance[i] * chances_of(to, *from, i, factor, mean, variance);

@@ -29,6 +29,7 @@ StreamLaw gaussian_law(double mean, double variance);
 struct StreamCells {
   StreamLaw law;
   Eigen::ArrayXd value, square, slope, slope_square;
+  bool is_smooth = true;  ///< phi has no kink and no jump
 };
 StreamCells stream_cells(const Activation& phi, StreamLaw law);
 
