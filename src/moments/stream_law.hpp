@@ -53,8 +53,7 @@ struct StreamSum {
   double mean = 0, variance = 0;  ///< of v
 };
 /// Of a v that is narrow beside a cell, a cell of x fills an even part of the cells of x'. Nothing
-/// where v is 0, or wide and not Gaussian, or narrow about values that phi gives to more than one
-/// x.
+/// where v is 0, or wide and not Gaussian, or narrow behind a phi with kinks.
 std::shared_ptr<const StreamSum> stream_sum(std::shared_ptr<const StreamCells> from, double factor,
                                             double mean, double variance, bool is_gaussian = true);
 
