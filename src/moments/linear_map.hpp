@@ -101,6 +101,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
   const N gain = calculus.size(layer.fan_in, "fan_in") * calculus.variance(layer);
   const N bias = calculus.bias_variance(layer);
   Signal<X> out = in;
+  out.narrowest = in.narrowest > 0 ? std::min(in.narrowest, in.width) : in.width;
   out.width = layer.fan_out;
   out.normalised = out.sinusoids = false;
   out.own.reset();

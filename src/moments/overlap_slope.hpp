@@ -27,14 +27,16 @@ OverlapDeviation overlap_deviation(const C& calculus, const Signal<X>& x) {
   const double within = mean.second - mean.cross, between = mean.second - mean.between;
   const double coherent = calculus.value(x.overlap.coherent),
                noise = calculus.value(x.overlap.noise), variance = coherent * coherent + noise;
-  // Where D is all but 0, what fluctuates is not by it: no more than D^2/n of two sequences then.
+  // Where D is all but 0, what fluctuates is not by it: no more than D^2/n of two sequences then, n
+  // the fewest features so far: the overlap of two inputs of few features stays what it is.
+  const auto features =
+      static_cast<double>(x.narrowest > 0 ? std::min(x.narrowest, x.width) : x.width);
   // Of equal tokens, those of two sequences are what they are of independent features.
   constexpr double nearly = 1e-9;
   if (!(variance > 0) && between > 0)
-    return {nearly * between / std::sqrt(static_cast<double>(x.width)), 0, 1 / nearly};
+    return {nearly * between / std::sqrt(features), 0, 1 / nearly};
   if (!(variance > 0)) return {coherent, noise, 1};
-  const double most =
-      std::sqrt(std::max(1.0, between * between / (static_cast<double>(x.width) * variance)));
+  const double most = std::sqrt(std::max(1.0, between * between / (features * variance)));
   if (!(within > 0)) return {coherent, noise, most};
   return {coherent, noise, std::min(std::max(0.0, between / within), most)};
 }

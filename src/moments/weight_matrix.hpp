@@ -64,6 +64,13 @@ inline double of_sizes(const NormVariance& x, double follows, const Counts& coun
   return 1 / (1 + follows * std::max<double>(x.token_variance, shared));
 }
 
+/// E x^2 at this width over that of infinite width, of an input without a norm since it changed;
+/// 1 where it is not known, past the lognormal regime.
+inline double finite_over_infinite(const NormVariance& x) {
+  const double ratio = 1 + x.mean_shift;
+  return x.log_range > 0 || !(ratio > 0) ? 1 : ratio;
+}
+
 /// Of a gradient, what it makes of products with an input of this profile.
 template <class X>
 const X& with_input(const Gradient<X>& g, const Profile& /*input*/) {
@@ -104,9 +111,10 @@ void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t fir
     const double scale = calculus.value(weight_scale(calculus, layer));
     record.truncation +=
         error_of_covariance(calculus.value(record.gradient), scale * covariance, layer.fan_in);
-    record.gradient =
-        calculus.positive((record.gradient + weight_scale(calculus, layer) * N(covariance)) *
-                          N(of_sizes(input.spread, g.follows_size, counts)));
+    const double sizes = of_sizes(input.spread, g.follows_size, counts) *
+                         (g.coupling ? 1 : finite_over_infinite(input.spread));
+    record.gradient = calculus.positive(
+        (record.gradient + weight_scale(calculus, layer) * N(covariance)) * N(sizes));
     fill_cancelled(record,
                    scale * counts.samples() *
                        error_of_terms(calculus, input.x, input.truncation, g, counts).error);

@@ -42,6 +42,19 @@ TEST_CASE("overlaps of two sequences have their own share of what is coherent") 
   CHECK(with_part_along({}, 0.3, mix).between.stream == rounded(0.3 * 0.2 * 7 / 4, 8));
 }
 
+// Sequences of 8 features: in 64 of a layer behind them x_t.x_u of two of them still has D^2/8.
+TEST_CASE("overlaps of two sequences are those of the fewest features") {
+  const Numbers numbers = calculus();
+  Signal<Alike<double>> x;
+  x.width = 64;
+  x.x = {0, 1, 0.9, 0};
+  const double within = 0.1 * 0.1 / 8;  // D^2/n
+  x.overlap = {std::sqrt(within), 0};
+  CHECK(overlap_deviation(numbers, x).apart == rounded(std::sqrt(1 / (64 * within)), 16));
+  x.narrowest = 8;
+  CHECK(overlap_deviation(numbers, x).apart == rounded(10, 64));
+}
+
 // k = k'(r'(r)) D(r) with D = dr'/dr: dk/dr = dk'/dr' D^2 + k' dD/dr. For relu D = (pi - theta)/(2
 // pi) and dD/dc = 1/(2 pi sin theta); the secant over the deviation s of c is off by s^2/6 of the
 // third derivative, (1 + 2 c^2)/(2 pi sin^5 theta).
