@@ -57,6 +57,7 @@ class BackwardPass {
 
   Gradient<X> run(const std::vector<Layer>& layers, Gradient<X> g) {
     for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+      ++steps_;
       read_ahead(layer, layers.rend());
       const auto step = [&](const auto& op) { return backward_step(*this, op, std::move(g)); };
       if (is_identity(*layer)) {
@@ -139,6 +140,9 @@ class BackwardPass {
     return ledger_.parameters[index];
   }
 
+  /// Through so many layers the gradient has come.
+  double steps() const { return steps_; }
+
   C& calculus() const { return calculus_; }
   const Network& network() const { return network_; }
   const N& batch() const { return batch_; }
@@ -184,6 +188,7 @@ class BackwardPass {
   std::optional<bool> has_windows_;
   const Network& network_;
   N batch_;
+  double steps_ = 0;
   Ledger<C, X>& ledger_;
   LossVariance head_;
   std::optional<LogitSlopes<X>> logit_slopes_;

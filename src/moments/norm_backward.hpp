@@ -251,7 +251,18 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   const bool of_stream = record.dropped && record.dropped->of_stream;
   if (of_stream) out.size_power += out.follows_size;
   out.of_values = record.values;
+  // Of a gradient that is all along what the norm takes out rounding is left, of either sign.
+  const auto is_rounding = [&](const X& left, const N& samples) {
+    constexpr double steps = 64;
+    const double rounding =
+        steps * calculus.value(samples) * std::numeric_limits<double>::epsilon();
+    return values_of(calculus, left).second <=
+           rounding * std::fabs(values_of(calculus, gradient.x).second);
+  };
   if (!record.over_samples) {
+    if constexpr (C::next_orders) {
+      if (is_rounding(across, N(1))) across = scaled(across, N(0));
+    }
     out.x = projected(calculus, record.projection, record.output, gradient.directions,
                       product(across, record.factors));
     if constexpr (C::next_orders) {
@@ -293,13 +304,7 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   if constexpr (C::next_orders) {
     out.x = across_samples(calculus, record, gradient, inside,
                            {calculus.value(tokens), calculus.value(sequences)});
-    // Of gradients that are all but the same at all samples rounding is left, of either sign.
-    constexpr double steps = 64;
-    const double rounding =
-        steps * calculus.value(tokens * sequences) * std::numeric_limits<double>::epsilon();
-    if (values_of(calculus, inside).second <=
-        rounding * std::fabs(values_of(calculus, gradient.x).second))
-      out.x = scaled(out.x, N(0));
+    if (is_rounding(inside, tokens * sequences)) out.x = scaled(out.x, N(0));
     if (record.constant > 0) out.at_constant = scaled(inside, record.constant);
     if (record.alive < 1 - few_enough || record.rare) {
       // Dead features hand nothing on; E 1/s2 of those with one sample or two does not exist.

@@ -75,9 +75,9 @@ typename C::Number sum_of(const BackwardPass<C, X>& pass, const X& gradient, std
   if constexpr (C::next_orders) {
     const X sizes = each(gradient, [](const N& one) { return N(one < 0 ? N(-one) : one); });
     const double all = pass.calculus().value(pair_sum(sizes, pass.tokens(tokens), pass.batch()));
-    constexpr double roundings = 16;  // of a term on its way
-    const double rounding =
-        roundings * pass.counts(tokens).samples() * std::numeric_limits<double>::epsilon();
+    constexpr double roundings = 64;  // of a term, in each layer
+    const double rounding = roundings * pass.steps() * pass.counts(tokens).samples() *
+                            std::numeric_limits<double>::epsilon();
     if (std::fabs(pass.calculus().value(sum)) <= rounding * all) return N(0);
   }
   return sum;
