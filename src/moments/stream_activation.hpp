@@ -21,6 +21,14 @@ Alike<double> excess_of_law(C& calculus, const std::string& function, const Sign
       .values;
 }
 
+/// Of features that dropout has cut up, of this variance and mean 0. An atom at 0 stands on an edge
+/// of two cells, where phi may have no kink.
+inline std::shared_ptr<const StreamCells> cells_of_kinds(const Activation& phi,
+                                                         const Mixture& kinds, double variance) {
+  if (!phi.breaks().empty() || !(variance > 0)) return nullptr;
+  return std::make_shared<const StreamCells>(stream_cells(phi, law_of_kinds(kinds, variance)));
+}
+
 /// Of a stream that an activation and a branch have made, what it has beside a Gaussian of the same
 /// moments (docs/theory/layers.md#stream-law). What of the fourth moment is not known of it: how
 /// two samples go together, what sizes of tokens vary by about the law's, and where positions

@@ -120,37 +120,62 @@ void for_each_part(const StreamLaw& to, const Image& image, const Part& part) {
   }
 }
 
-/// Chances of the cells of `to` for what cell i of `from` becomes.
-Eigen::ArrayXd chances_of(const StreamLaw& to, const StreamCells& from, Eigen::Index i,
-                          double factor, double mean, double variance) {
-  if (is_wide(to, variance)) return chances(to, factor * from.value[i] + mean, std::sqrt(variance));
+/// Chances of the cells of `to` for what cell i of `from` becomes by a v of this kind.
+Eigen::ArrayXd chances_of(const StreamSum& sum, const StreamLaw& to, Eigen::Index i,
+                          double variance) {
+  const StreamCells& from = *sum.from;
+  if (is_wide(to, variance))
+    return chances(to, sum.factor * from.value[i] + sum.mean, std::sqrt(variance));
   Eigen::ArrayXd made = Eigen::ArrayXd::Zero(cells);
-  for_each_part(to, image_of(from, i, factor, mean, variance),
+  for_each_part(to, image_of(from, i, sum.factor, sum.mean, variance),
                 [&](Eigen::Index j, double share, double, double) { made[j] += share; });
   return made;
 }
 
-/// Where in each cell of `to` x' is, of all images.
-void place_images(StreamLaw& to, const StreamCells& from, double factor, double mean,
-                  double variance) {
-  Eigen::ArrayXd sum = Eigen::ArrayXd::Zero(cells), square = sum;
+/// Where in each cell x is, of parts that come into it one by one.
+class CellParts {
+ public:
+  explicit CellParts(const StreamLaw& law) : law_(law) {}
+  void add(Eigen::Index j, double chance, double middle, double width) {
+    const double apart = middle - law_.middle[j];
+    has_parts_ = true;
+    all_[j] += chance;
+    first_[j] += chance * apart;
+    square_[j] += chance * (apart * apart + width * width / 12);
+  }
+  /// With what is even in the cells.
+  void add(const Eigen::ArrayXd& chance) {
+    all_ += chance;
+    square_ += chance * law_.step * law_.step / 12;
+  }
+  void give(StreamLaw& law) const {
+    law.chance = all_;
+    if (!has_parts_) return;
+    for (Eigen::Index j = 0; j < cells; ++j) {
+      if (!(all_[j] > 0)) continue;
+      const double apart = first_[j] / all_[j];
+      law.middle[j] += apart;
+      // No part of it lies beyond the cell.
+      law.width[j] = std::min(std::sqrt(12 * std::max(0.0, square_[j] / all_[j] - apart * apart)),
+                              law.step - 2 * std::fabs(apart));
+    }
+  }
+
+ private:
+  const StreamLaw& law_;
+  bool has_parts_ = false;
+  Eigen::ArrayXd all_ = Eigen::ArrayXd::Zero(cells), first_ = all_, square_ = all_;
+};
+
+/// The scores of a law whose cells have no others: of the middle of each one's chance.
+void set_own_scores(StreamLaw& law) {
+  Eigen::ArrayXd score(cells);
+  double below_cell = 0;
   for (Eigen::Index i = 0; i < cells; ++i) {
-    if (!(from.law.chance[i] > 0)) continue;
-    for_each_part(to, image_of(from, i, factor, mean, variance),
-                  [&](Eigen::Index j, double share, double middle, double width) {
-                    const double apart = middle - to.middle[j], chance = share * from.law.chance[i];
-                    sum[j] += chance * apart;
-                    square[j] += chance * (apart * apart + width * width / 12);
-                  });
+    score[i] = score_of(below_cell + law.chance[i] / 2);
+    below_cell += law.chance[i];
   }
-  for (Eigen::Index j = 0; j < cells; ++j) {
-    if (!(to.chance[j] > 0)) continue;
-    const double apart = sum[j] / to.chance[j];
-    to.middle[j] += apart;
-    // No part of it lies beyond the cell.
-    to.width[j] = std::min(std::sqrt(12 * std::max(0.0, square[j] / to.chance[j] - apart * apart)),
-                           to.step - 2 * std::fabs(apart));
-  }
+  set_scores(law, score);
 }
 
 double covariance_of(const Alike<double>& x, double cross) {
@@ -177,6 +202,25 @@ StreamLaw gaussian_law(double mean, double variance) {
   const double deviation = std::sqrt(variance);
   law.chance = chances(law, mean, deviation);
   set_scores(law, (law.middle - mean) / deviation);
+  return law;
+}
+
+StreamLaw law_of_kinds(const Mixture& kinds, double variance) {
+  StreamLaw law = empty_law(0, variance);
+  CellParts parts(law);
+  for (Eigen::Index k = 0; k < kinds.weight.size(); ++k) {
+    const double own = kinds.variance[k] * variance, weight = kinds.weight[k];
+    if (is_wide(law, own)) {
+      parts.add(weight * chances(law, 0, std::sqrt(own)));
+      continue;
+    }
+    // On both sides of the edge at 0.
+    const auto above = static_cast<Eigen::Index>(std::lround(-law.from / law.step));
+    parts.add(above - 1, weight / 2, 0, 0);
+    parts.add(above, weight / 2, 0, 0);
+  }
+  parts.give(law);
+  set_own_scores(law);
   return law;
 }
 
@@ -229,33 +273,47 @@ double StreamPairs::operator()(const Eigen::ArrayXd& f) const {
 }
 
 std::shared_ptr<const StreamSum> stream_sum(std::shared_ptr<const StreamCells> from, double factor,
-                                            double mean, double variance, bool is_gaussian) {
+                                            const StreamBranch& v) {
   const Eigen::ArrayXd value = factor * from->value;
   const double average = (from->law.chance * value).sum();
   const double spread = (from->law.chance * (value - average).square()).sum();
-  if (!(variance > 0) || !std::isfinite(spread + variance)) return nullptr;
-  StreamLaw to = empty_law(average + mean, spread + variance);
+  if (!(v.variance > 0) || !std::isfinite(spread + v.variance)) return nullptr;
+  StreamLaw to = empty_law(average + v.mean, spread + v.variance);
+  StreamSum made;
+  // Of a v that is narrow whatever its kind is, cells see the variance alone.
+  if (v.kinds.plain() || !is_wide(to, v.variance)) {
+    made.kinds.push_back({1, v.variance});
+  } else {
+    for (Eigen::Index k = 0; k < v.kinds.weight.size(); ++k)
+      made.kinds.push_back({v.kinds.weight[k], v.kinds.variance[k] * v.variance});
+  }
   // Relu leaves an atom at 0 and leaky ones nearly that: v makes parts of it that cells cannot
   // tell, and the next one has its kink there.
-  if (is_wide(to, variance) ? !is_gaussian : !from->is_smooth) return nullptr;
-  for (Eigen::Index i = 0; i < cells; ++i) {
-    if (from->law.chance[i] > 0)
-      to.chance += from->law.chance[i] * chances_of(to, *from, i, factor, mean, variance);
-  }
-  if (!is_wide(to, variance)) place_images(to, *from, factor, mean, variance);
-  Eigen::ArrayXd score(cells);
-  double sum = 0;
-  for (Eigen::Index i = 0; i < cells; ++i) {
-    score[i] = score_of(sum + to.chance[i] / 2);
-    sum += to.chance[i];
-  }
-  set_scores(to, score);
-  StreamSum made;
+  for (const StreamSum::Kind& kind : made.kinds)
+    if (is_wide(to, kind.variance) ? !v.is_gaussian : !from->is_smooth) return nullptr;
   made.from = std::move(from);
-  made.to = std::make_shared<const StreamLaw>(std::move(to));
   made.factor = factor;
-  made.mean = mean;
-  made.variance = variance;
+  made.mean = v.mean;
+  made.variance = v.variance;
+  CellParts parts(to);
+  for (Eigen::Index i = 0; i < cells; ++i) {
+    const double chance = made.from->law.chance[i];
+    if (!(chance > 0)) continue;
+    for (const StreamSum::Kind& kind : made.kinds) {
+      const double both = chance * kind.weight;
+      if (is_wide(to, kind.variance)) {
+        parts.add(both * chances_of(made, to, i, kind.variance));
+        continue;
+      }
+      for_each_part(to, image_of(*made.from, i, factor, v.mean, kind.variance),
+                    [&](Eigen::Index j, double share, double middle, double width) {
+                      parts.add(j, share * both, middle, width);
+                    });
+    }
+  }
+  parts.give(to);
+  set_own_scores(to);
+  made.to = std::make_shared<const StreamLaw>(std::move(to));
   return std::make_shared<const StreamSum>(std::move(made));
 }
 
@@ -324,7 +382,6 @@ StreamPassed through_slopes(const std::shared_ptr<const StreamCells>& at,
 StreamParts through_stream_sum(const StreamSum& sum, const StreamGradient& known,
                                const Alike<double>& g, const Alike<double>& v) {
   const StreamLaw &from = sum.from->law, &to = *sum.to;
-  const bool wide = is_wide(to, sum.variance);
   const auto pairs = static_cast<Eigen::Index>(known.pairs.size());
   // By columns: what is known by x', and that times v.
   Eigen::MatrixXd of(cells, 1 + pairs), by_stream(cells, 1 + pairs);
@@ -335,17 +392,21 @@ StreamParts through_stream_sum(const StreamSum& sum, const StreamGradient& known
                      square = Eigen::RowVectorXd::Zero(1 + pairs);
   for (Eigen::Index i = 0; i < cells; ++i) {
     const double at = sum.factor * sum.from->value[i] + sum.mean;
-    const Eigen::ArrayXd chance = chances_of(to, *sum.from, i, sum.factor, sum.mean, sum.variance);
-    by_stream.row(i) = chance.matrix().transpose() * of;
-    if (!(from.chance[i] > 0)) continue;
-    if (!wide) {
-      // A narrow v moves no f.
-      square += from.chance[i] * sum.variance * by_stream.row(i).matrix();
-      continue;
-    }
     const Eigen::ArrayXd apart = to.middle - at;
-    first += from.chance[i] * ((chance * apart).matrix().transpose() * of);
-    square += from.chance[i] * ((chance * apart.square()).matrix().transpose() * of);
+    by_stream.row(i).setZero();
+    for (const StreamSum::Kind& kind : sum.kinds) {
+      const Eigen::ArrayXd chance = chances_of(sum, to, i, kind.variance);
+      const Eigen::RowVectorXd here = chance.matrix().transpose() * of;
+      by_stream.row(i) += kind.weight * here;
+      const double both = from.chance[i] * kind.weight;
+      if (!is_wide(to, kind.variance)) {
+        // A narrow v moves no f.
+        square += both * kind.variance * here;
+        continue;
+      }
+      first += both * ((chance * apart).matrix().transpose() * of);
+      square += both * ((chance * apart.square()).matrix().transpose() * of);
+    }
   }
   StreamParts made;
   made.stream.at = sum.from;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "moments/mixture.hpp"
 #include "moments/state.hpp"
 #include "scalecalc/activation.hpp"
 
@@ -24,6 +25,9 @@ struct StreamLaw {
   Eigen::ArrayXXd hermite;
 };
 StreamLaw gaussian_law(double mean, double variance);
+/// Of features that dropout has cut up, of mean 0: normal ones of the variance of each kind, and an
+/// atom at 0. Pairs as of normal scores that have their covariance, whatever masks they have.
+StreamLaw law_of_kinds(const Mixture& kinds, double variance);
 
 /// A law, and the averages over each of its cells of an activation phi of x.
 struct StreamCells {
@@ -47,15 +51,26 @@ class StreamPairs {
 
 /// x' = a phi(x) + v, v independent of x, and Gaussian where it is wide.
 struct StreamSum {
+  /// With the chance `weight` v has this variance: the kinds of features of a dropout.
+  struct Kind {
+    double weight = 1, variance = 0;
+  };
   std::shared_ptr<const StreamCells> from;
   std::shared_ptr<const StreamLaw> to;
   double factor = 1;              ///< a
   double mean = 0, variance = 0;  ///< of v
+  std::vector<Kind> kinds;        ///< of v
+};
+/// v: its mean, its variance over all of its kinds, and whether it is normal given its kind.
+struct StreamBranch {
+  double mean = 0, variance = 0;
+  bool is_gaussian = true;
+  Mixture kinds{};
 };
 /// Of a v that is narrow beside a cell, a cell of x fills an even part of the cells of x'. Nothing
 /// where v is 0, or wide and not Gaussian, or narrow behind a phi with kinks.
 std::shared_ptr<const StreamSum> stream_sum(std::shared_ptr<const StreamCells> from, double factor,
-                                            double mean, double variance, bool is_gaussian = true);
+                                            const StreamBranch& v);
 
 /// What phi makes of a law beside what it makes of a Gaussian of the same moments `x`: of values,
 /// E phi'^2, E phi'_t phi'_u, and E phi, E phi^2, E phi_t phi_u.

@@ -42,7 +42,7 @@ Stream stream(double of_u, double of_v) {
   made.u = {0.3, 0.09 + 2, 0.09 + 2 * of_u, 0.09};
   made.v = {0, 0.8, 0.8 * of_v, 0};
   made.from = std::make_shared<const StreamCells>(stream_cells(relu, gaussian_law(0.3, 2)));
-  made.sum = stream_sum(made.from, 1, 0, 0.8);
+  made.sum = stream_sum(made.from, 1, {0, 0.8});
   REQUIRE(made.sum != nullptr);
   made.next = stream_cells(relu, *made.sum->to);
   const StreamLaw& law = made.from->law;
@@ -137,7 +137,7 @@ TEST_CASE("a narrow branch leaves a stream what activations make of it") {
     auto cells = std::make_shared<const StreamCells>(stream_cells(phi, gaussian_law(0, 1)));
     double width = 0;  // of a cell
     for (int i = 0; i < sums; ++i) {
-      const auto sum = stream_sum(cells, 1, 0, variance);
+      const auto sum = stream_sum(cells, 1, {0, variance});
       REQUIRE(sum != nullptr);
       width = std::max(width, sum->to->step);
       // Cells keep the mean and the variance but for parts that would lie beyond a cell.
@@ -180,7 +180,7 @@ TEST_CASE("a gradient knows the stream through a narrow branch") {
   const Activation phi = Activation::from_expression("tanh(3*x/2)");
   constexpr double variance = 1e-6;
   const auto from = std::make_shared<const StreamCells>(stream_cells(phi, gaussian_law(0, 1)));
-  const auto sum = stream_sum(from, 1, 0, variance);
+  const auto sum = stream_sum(from, 1, {0, variance});
   REQUIRE(sum != nullptr);
   const auto to = std::make_shared<const StreamCells>(stream_cells(phi, *sum->to));
   const Eigen::ArrayXd& chance = to->law.chance;
@@ -208,14 +208,74 @@ TEST_CASE("a gradient knows the stream through a narrow branch") {
   CHECK(std::fabs(low.x.second - slope * (from->law.chance * from->slope_square).sum()) > 2 * bend);
 }
 
+TEST_CASE("dropout at the input and in branches leaves a stream its kinds") {
+  // x = m u, x' = phi(x) + m' v, x'' = phi(x') + m'' v' with masks of rates p and p', and back
+  // through the first sum.
+  constexpr double p = 0.3, of_branch = 0.4, variance = 0.5;
+  const Activation phi = Activation::from_expression("tanh(3*x/2)");
+  const Mixture in = dropped({}, p);
+  const StreamBranch v{0, variance, true, dropped({}, of_branch)};
+  const auto first = std::make_shared<const StreamCells>(stream_cells(phi, law_of_kinds(in, 1)));
+  const auto sum = stream_sum(first, 1, v);
+  REQUIRE(sum != nullptr);
+  const auto second = std::make_shared<const StreamCells>(stream_cells(phi, *sum->to));
+  const auto last = stream_sum(second, 1, v);
+  REQUIRE(last != nullptr);
+  const StreamCells end = stream_cells(phi, *last->to);
+  const double slope = (second->law.chance * second->slope_square).sum();
+  const StreamPassed top = through_slopes(second, nullptr, {0, 1, 0, 0}, {0, slope, 0, 0}, {}, {});
+  const StreamParts parts = through_stream_sum(*sum, top.known, top.x, {0, variance, 0, 0});
+  const StreamPassed low = through_slopes(first, &parts.stream, top.x, {}, {}, {0, 1, 0, 0});
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> even;
+  const auto mask = [&](double rate) { return even(random) < rate ? 0 : 1 / std::sqrt(1 - rate); };
+  Sample square, value, end_square, end_slope, both, branch;
+  for (int i = 0; i < 400000; ++i) {
+    const double x = mask(p) * normal(random);
+    const double own = mask(of_branch) * std::sqrt(variance) * normal(random);
+    const double y = phi.value(x) + own;
+    const double z = phi.value(y) + mask(of_branch) * std::sqrt(variance) * normal(random);
+    square.add(phi.value(x) * phi.value(x));
+    value.add(phi.value(y) * phi.value(y));
+    end_square.add(phi.value(z) * phi.value(z));
+    end_slope.add(phi.slope(z) * phi.slope(z));
+    both.add(std::pow(phi.slope(y) * phi.slope(x), 2));
+    branch.add(std::pow(phi.slope(y) * own, 2));
+  }
+  // Cells bend functions as behind a narrow branch: (phi^2)'' and (phi'^2)'' are 9 and 14 at most.
+  const double width = std::max({first->law.step, second->law.step, end.law.step});
+  const double bend = 14 * width * width / 24;
+  const auto close = [&](const char* what, double predicted, const Sample& drawn, int times) {
+    CAPTURE(what);
+    CAPTURE(predicted);
+    CAPTURE(drawn.mean());
+    CHECK(std::fabs(predicted - drawn.mean()) <=
+          deviations * drawn.standard_error() + times * bend);
+  };
+  close("E phi(x)^2", (first->law.chance * first->square).sum(), square, 1);
+  close("E phi(x')^2", (second->law.chance * second->square).sum(), value, 2);
+  close("E phi(x'')^2", (end.law.chance * end.square).sum(), end_square, 3);
+  close("E phi'(x'')^2", (end.law.chance * end.slope_square).sum(), end_slope, 3);
+  close("E phi'(x')^2 phi'(x)^2", low.x.second, both, 2);
+  close("E phi'(x')^2 v^2", parts.product.second, branch, 2);
+  // Of a normal x of the same variance it is another.
+  const StreamCells normal_x = stream_cells(phi, gaussian_law(0, 1));
+  CHECK(std::fabs((normal_x.law.chance * normal_x.square).sum() - square.mean()) >
+        10 * square.standard_error());
+}
+
 TEST_CASE("a branch of which cells cannot tell the law") {
   const auto from = std::make_shared<const StreamCells>(
       stream_cells(Activation::named("relu"), gaussian_law(0, 1)));
-  CHECK(stream_sum(from, 1, 0, 0) == nullptr);
-  CHECK(stream_sum(from, 1, 0, 1, false) == nullptr);
-  CHECK(stream_sum(from, 1, 0, 1e-8) == nullptr);
-  CHECK(stream_sum(from, 1, 0, 1) != nullptr);
+  CHECK(stream_sum(from, 1, {0, 0}) == nullptr);
+  CHECK(stream_sum(from, 1, {0, 1, false}) == nullptr);
+  CHECK(stream_sum(from, 1, {0, 1e-8}) == nullptr);
+  CHECK(stream_sum(from, 1, {0, 1}) != nullptr);
   const auto smooth = std::make_shared<const StreamCells>(
       stream_cells(Activation::named("tanh"), gaussian_law(0, 1)));
-  CHECK(stream_sum(smooth, 1, 0, 1e-8, false) != nullptr);
+  CHECK(stream_sum(smooth, 1, {0, 1e-8, false}) != nullptr);
+  // A branch's own dropout leaves the stream's atom where it is.
+  CHECK(stream_sum(from, 1, {0, 1, true, dropped({}, 0.1)}) == nullptr);
+  CHECK(stream_sum(smooth, 1, {0, 1, true, dropped({}, 0.1)}) != nullptr);
 }

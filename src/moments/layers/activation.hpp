@@ -100,7 +100,7 @@ X value_expectations(C& calculus, const typename C::Function& phi, const Signal<
   if (has_words(in))
     return with_words(expectations(calculus, phi, of_words(in.x, in.repeats)), in.repeats);
   if constexpr (C::next_orders) {
-    if (mixes(in.mixture, values_of(calculus, in.x)))
+    if (mixes(in.mixture, values_of(calculus, in.x)) && !in.law)
       return mixed_values(calculus, phi, in, Moment::second, Moment::cross);
   }
   return expectations(calculus, phi, in.x);
@@ -120,7 +120,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
   out.normalised = false;
   bool mixed = false;
   if constexpr (C::next_orders)
-    mixed = mixes(in.mixture, values_of(calculus, in.x)) && !has_words(in);
+    mixed = mixes(in.mixture, values_of(calculus, in.x)) && !has_words(in) && !in.law;
   const bool words = has_words(in) && !mixed;
   const auto over_words = [&](const auto& rule) {
     return words ? with_words(rule(calculus, phi, of_words(in.x, in.repeats)), in.repeats)
@@ -238,8 +238,8 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     out.size_excess = out.sphere_excess = out.map_overlap = out.weight_cumulant = 0;
     out.head_overlap = {};
     out.mixture = {};
-    out.flat.reset();
-    out.flat = {phi->activation().name(), x, false, std::max(0.0, size.variance), record.cells};
+    out.flat = {phi->activation().name(), x, false, std::max(0.0, size.variance),
+                mixed ? cells_of_kinds(phi->activation(), in.mixture, x.second) : record.cells};
     out.law.reset();
     if (mixed) mix_kinds(calculus, phi, in, out, record);
     out.spread.skewness = moments.skew;

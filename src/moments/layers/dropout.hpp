@@ -106,6 +106,8 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
     const double noise = in.kurtosis * more / width;
     out.spread = through_dropout(in.spread, layer.rate, noise, values_of(calculus, out.x), counts);
     out.kurtosis /= 1 - layer.rate;
+    out.law.reset();
+    if (out.flat) out.flat->cells.reset();
     out.mixture = dropped(in.mixture, layer.rate);
     // So does that of x_t.x_u: E x_t^2 x_u^2 of independent masks is (1 - p)^-2 of m^2 + 2 r^2 - 2
     // mu^4, of Gaussian features about their mean mu, and E x_s^2 x_t x_u is m r + 2 r^2 - 2 mu^4.

@@ -74,11 +74,12 @@ std::shared_ptr<const StreamSum> law_of_sum(C& calculus, const Residual& layer, 
                                             const Signal<X>& branch) {
   if constexpr (C::next_orders) {
     constexpr double rounding = 1e-9;
-    if (!x.mixture.plain() || x.dropped || has_words(x) || !x.flat || x.flat->gate || branch.flat)
-      return nullptr;
+    if (x.dropped || has_words(x) || !x.flat || x.flat->gate || branch.flat) return nullptr;
     const bool is_gaussian =
-        branch.mixture.plain() && !branch.dropped && branch.kurtosis <= 3 + rounding;
+        !branch.dropped && branch.kurtosis <= 3 * branch.mixture.square() + rounding;
     std::shared_ptr<const StreamCells> from = x.flat->cells;
+    // Cells know the kinds of features that went into the activation.
+    if (!from && !x.mixture.plain()) return nullptr;
     const Alike<double>& u = x.flat->input;
     const double variance = u.second - u.mean * u.mean;
     if (!from) {
@@ -88,8 +89,9 @@ std::shared_ptr<const StreamSum> law_of_sum(C& calculus, const Residual& layer, 
     }
     const Alike<double> f = values_of(calculus, branch.x);
     const double b = layer.branch;
-    return stream_sum(std::move(from), layer.skip, b * f.mean, b * b * (f.second - f.mean * f.mean),
-                      is_gaussian);
+    return stream_sum(
+        std::move(from), layer.skip,
+        {b * f.mean, b * b * (f.second - f.mean * f.mean), is_gaussian, branch.mixture});
   } else {
     return nullptr;
   }
