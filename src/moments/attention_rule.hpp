@@ -238,6 +238,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   Signal<X>& mix = out.mix;
   mix = out.v;
   mix.tokens = input.tokens;
+  mix.none = 0;
   mix.width = layer.heads * layer.head_width;
   mix.x = sum(means_v.other,
               product(record.word_masks ? plain_apart : record.apart_v, record.factors.mix));

@@ -160,20 +160,26 @@ ConstantSamples constant_samples(const Activation& activation, const Alike<doubl
 }
 
 double chance_of_none(const Activation& activation, double mean, double variance, double sizes,
-                      double count, bool any) {
+                      double count, bool any, double dropped) {
   const auto pieces = constant_pieces(activation, !any);
-  if (pieces.empty()) return 0;
+  if (pieces.empty()) return dropped > 0 ? std::pow(dropped, count) : 0;
   const auto at = [&](double q) {
     const double deviation = std::sqrt(variance * q);
     double sum = 0;
     for (const auto& [low, high] : pieces) {
       const double from = std::isinf(low) ? 0 : below((low - mean) / deviation);
       const double to = std::isinf(high) ? 1 : below((high - mean) / deviation);
-      sum += std::pow(std::clamp(to - from, 0.0, 1.0), count);
+      sum += std::pow(dropped + (1 - dropped) * std::clamp(to - from, 0.0, 1.0), count);
     }
     return sum;
   };
-  if (!(sizes > least_sizes)) return at(1);
+  // The chance of one side of the mean is that of all sizes.
+  const auto ends_at_mean = [&](const std::pair<double, double>& piece) {
+    const auto is_end = [&](double end) { return std::isinf(end) || end == mean; };
+    return is_end(piece.first) && is_end(piece.second);
+  };
+  if (!(sizes > least_sizes) || std::all_of(pieces.begin(), pieces.end(), ends_at_mean))
+    return at(1);
   double sum = 0;
   const double total = over_sizes(sizes, [&](double q, double weight) { sum += weight * at(q); });
   return sum / total;

@@ -47,8 +47,8 @@ ConstantSamples constant_samples(const Activation& activation, const Alike<doubl
 
 /// Chance that `count` independent values phi(u) are all 0, or, with `any`, all the same: of a phi
 /// that is constant somewhere. u has this mean, and a variance whose logarithm has the variance
-/// `sizes`.
+/// `sizes`. With the chance `dropped` a value is 0 whatever u is.
 double chance_of_none(const Activation& activation, double mean, double variance, double sizes,
-                      double count, bool any);
+                      double count, bool any, double dropped = 0);
 
 }  // namespace scalecalc::moments

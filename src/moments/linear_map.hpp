@@ -10,6 +10,7 @@
 #include "moments/image_profile.hpp"
 #include "moments/norm_variance.hpp"
 #include "moments/projection.hpp"
+#include "moments/zero_tokens.hpp"
 
 /// y = x W + b (docs/theory/layers.md#linear): m' = n_in sw2 m + sb2, crosses alike.
 namespace scalecalc::moments {
@@ -124,6 +125,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
                  centred = std::max(0.0, calculus.value(in.overlap.variance()) - of_tokens);
     const double by = calculus.value(gain);
     out.head_overlap.one = out.head_overlap.average;
+    out.none = layer.bias ? 0 : chance_of_zero(calculus, in, false);
     out.map_overlap = apart > 0 ? std::min(1.0, centred / (apart * apart)) : 0;
     out.mask_overlap = by * by * of_tokens;
     const double share = input_share(calculus, layer, in.x);

@@ -14,6 +14,7 @@
 #include "moments/token_distance.hpp"
 #include "moments/value_scatter.hpp"
 #include "moments/words.hpp"
+#include "moments/zero_tokens.hpp"
 
 /// Norms over one token's features (layer, rms, scale): docs/theory/layers.md#norm-tokens. Gains
 /// are 1 and shifts 0.
@@ -209,7 +210,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   const auto means = average(in.x);
   const N typical = s2(T{means.mean, means.second});
   Fluctuation orders;
-  double unknown = 0;  // of v
+  double unknown = 0, zero = 0;  // of v, and the chance of a token that is 0
   if constexpr (C::next_orders) {
     const double size = calculus.value(typical), d = static_cast<double>(in.width);
     const double share = size > 0 ? size / (size + layer.eps) : 1;
@@ -219,13 +220,14 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     record.mixture_norm = mixture_norm(in.mixture, d, size > 0 ? layer.eps / size : 0,
                                        in.kurtosis / in.mixture.square(), share_of_masks(in));
     constexpr double few_eps = 0.01;  // of s2: a token of no size leaves 0 whatever eps is
-    if (in.flat && in.mixture.plain() && layer.eps < few_eps * size) {
-      const Alike<double>& u = in.flat->input;
-      const double some = 1 - chance_of_none(calculus.function(in.flat->function)->activation(),
-                                             u.mean, u.second - u.mean * u.mean,
-                                             in.flat->size_variance, d, centre && !in.flat->gate);
-      record.mixture_norm.alive *= some;
-      record.mixture_norm.forward *= some;
+    if (layer.eps < few_eps * size) {
+      // Behind an activation what masks leave of no token is a part of it.
+      zero = chance_of_zero(calculus, in, centre);
+      const double some = 1 - zero, masks = in.flat ? record.mixture_norm.alive : 1;
+      if (masks > 0) {
+        record.mixture_norm.alive *= some / masks;
+        record.mixture_norm.forward *= some / masks;
+      }
     }
     record.few_tokens = record.mixture_norm.few * counts.samples();
     const double linear = record.mixture_norm.share * mask_variance(in) / counts.samples();
@@ -260,6 +262,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   out.mean_pairs = out.weight_cumulant = 0;
   out.head_overlap.sizes = 0;
   out.flat.reset();
+  out.none = zero;
   N more_mean(0);
   if constexpr (C::next_orders)
     more_mean = mean_order(values_of(calculus, in.x), in.spread.skewness, in.kurtosis,
@@ -331,6 +334,12 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     const double kept = all > 0 ? (by_words + (all - by_words) * left) / all : left;
     out.overlap = {out.overlap.coherent * std::sqrt(kept), out.overlap.noise * kept};
     out.fresh *= left;
+    // Of x_t.x_u of two tokens that have been normed no more than their sizes' product varies.
+    const double most = std::max(0.0, y.second * y.second - y.cross * y.cross),
+                 variance = calculus.value(out.overlap.variance());
+    if (variance > most)
+      out.overlap = {out.overlap.coherent * std::sqrt(most / variance),
+                     out.overlap.noise * (most / variance)};
   }
   if constexpr (C::next_orders) {
     const double rest = 1 - orders.w;
@@ -342,6 +351,8 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
                               rest * rest * in.spread.decorrelation,
                               centre ? 0 : in.spread.mean_mode,
                               after.variance};
+    out.spread.batch_variance =
+        out.spread.batch_variance + of_zero_tokens(zero, values_of(calculus, out.x), counts);
     out.spread.own_ratio = in.spread.own_ratio;
     out.spread.distance_covariance = after.covariance;
     out.spread.distance_slope = after.slope;

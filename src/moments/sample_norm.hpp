@@ -279,6 +279,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
   out.normalised = false;
   out.flat.reset();
+  out.none = 0;
   out.x = scaled(inside, scale);
   if (!record.over_batch) out.x = without_between(out.x);
   N back = scale;

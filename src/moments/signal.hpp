@@ -71,6 +71,9 @@ struct Signal {
   std::int64_t width = 0;   ///< features
   /// The fewest features that the signal has had before its last weights; 0: there were none.
   std::int64_t narrowest = 0;
+  /// The chance that a token is 0, as all features that weights without a bias read were; right
+  /// behind an activation, of what it was given.
+  NonNegative none = 0;
   std::int64_t tokens = 0;  ///< of one sequence
   /// Of a network with a tied head: E x_t e_t (as its second), e the embedding of the token's word,
   /// while a part of it is left.

@@ -135,6 +135,8 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
   out.normalised = false;
   out.law.reset();
   out.summed.reset();
+  // A branch makes 0 of 0, or adds to it.
+  out.none = stream.flat || branch.flat ? 0 : std::min<double>(stream.none, branch.none);
   out.same_words = stream.same_words && branch.same_words;
   if (stream.own) out.own = scaled(*stream.own, a);
   if (branch.own)

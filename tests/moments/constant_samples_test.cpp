@@ -80,6 +80,34 @@ TEST_CASE("an activation without constant pieces has none") {
   }
 }
 
+// Independent features phi(u) of one token, some of them dropped; u as large as the token is.
+TEST_CASE("tokens of which an activation and a mask leave nothing") {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> even;
+  constexpr int features = 6;
+  constexpr double variance = 0.4, threshold = 0.5, sizes = 0.3;
+  const Activation phi = Activation::from_expression("max(x - 1/2, 0)");
+  for (const double rate : {0.0, 0.3}) {
+    testing::Sample none;
+    for (int draw = 0; draw < 200000; ++draw) {
+      // E e^(s z - s^2/2) = 1: a variance of this mean.
+      const double q = variance * std::exp(std::sqrt(sizes) * normal(random) - sizes / 2);
+      bool all = true;
+      for (int i = 0; i < features; ++i)
+        all = (std::sqrt(q) * normal(random) <= threshold || even(random) < rate) && all;
+      none.add(all);
+    }
+    CAPTURE(rate);
+    // Equal steps of 0.1 of a standard deviation of the size, as above.
+    CHECK(std::fabs(chance_of_none(phi, 0, variance, sizes, features, false, rate) - none.mean()) <
+          4.5 * none.standard_error() + 1e-3);
+  }
+  // A mask alone, and one side of the mean, which has a chance of its own at any size.
+  CHECK(chance_of_none(Activation::named("gelu"), 0, 1, 0, 3, false, 0.5) == 0.125);
+  CHECK(chance_of_none(Activation::named("relu"), 0, 1, 0.5, 3, false) == 0.125);
+}
+
 TEST_CASE("a batch of sequences shares less") {
   const Activation relu = Activation::named("relu");
   // Independent sequences: each by itself.

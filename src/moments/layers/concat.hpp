@@ -87,6 +87,7 @@ Signal<X> concat_forward(C& calculus, const Concat& layer, const Signal<X>& stre
   out.same_words = stream.same_words && branch.same_words && stream.repeats == branch.repeats;
   out.mixture = {};
   out.flat.reset();
+  out.none = 0;
   out.law.reset();
   out.summed.reset();
   out.with_inputs.reset();

@@ -91,6 +91,7 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in, co
   out.head_overlap = {};
   out.mixture = {};
   out.flat.reset();
+  out.none = 0;
   out.same_words = false;
   out.width = layer.out_channels;
   out.tokens = layer.out_height() * layer.out_width();

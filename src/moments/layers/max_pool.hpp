@@ -82,6 +82,7 @@ Signal<X> max_pool_forward(C& calculus, const MaxPool& layer, const Activation& 
   out.normalised = false;
   out.mixture = {};
   out.flat.reset();
+  out.none = 0;
   out.same_words = false;
   calculus.assume("max_pool", "two positions of an image have one correlation, near or far");
   return out;

@@ -76,6 +76,7 @@ Signal<X> pool_forward(C& calculus, const Pool& layer, const Signal<X>& in, cons
   out.normalised = false;
   out.mixture = {};
   out.flat.reset();
+  out.none = 0;
   out.tokens = 1;
   out.x = uniform(in.x, Alike<N>{x.mean, second, second, x.between});
   out.overlap = {in.overlap.coherent, in.overlap.noise};

@@ -55,6 +55,7 @@ Signal<X> upsample_forward(C& calculus, const Upsample& layer, const Signal<X>& 
     out.profile = make_profile(at_copies(layer, in.profile->at), at_copies(layer, in.profile->row));
   out.same_words = out.sinusoids = false;
   out.flat.reset();
+  out.none = 0;
   out.law.reset();
   out.summed.reset();
   out.with_inputs.reset();
