@@ -7,8 +7,11 @@
 
 #include "moments/along_mean.hpp"
 #include "moments/attention_backward.hpp"
+#include "moments/attention_covariance.hpp"
 #include "moments/attention_fluctuations.hpp"
+#include "moments/attention_kept.hpp"
 #include "moments/attention_level.hpp"
+#include "moments/attention_memory.hpp"
 #include "moments/attention_pairs.hpp"
 #include "moments/layers/linear.hpp"
 #include "moments/layers/norm.hpp"
@@ -17,24 +20,6 @@
 /// Queries, keys, values, their mix, the norm on it and the projection: the rule is in
 /// attention_rule.hpp, back in attention_backward.hpp.
 namespace scalecalc::moments {
-
-template <class C, class X>
-struct Kept<Attention, C, X> {
-  Places q, k, v, mix;
-  AttentionRecord<C, X> record;
-  NormVariance spread;                 ///< of the input
-  Seldom<NormVariance> memory_spread;  ///< of what keys and values are made of, if it is another
-  RelativeError truncation;            ///< of the input
-  OverlapDeviation weights{};          ///< of two rows' p.p'
-  OverlapDeviation queries{};          ///< of the cosine of two queries
-  double rise = 0;                     ///< of the mix's overlap in the input's
-  double same_words = 0;               ///< chance that two keys are equal, and share their scores
-  double same_queries = 0;             ///< likewise of queries, of such keys
-  OverlapDeviation overlaps{};         ///< of their tokens
-  double overlap = 0;                  ///< likewise V/D^2
-  std::size_t biases = 0;              ///< the table of the scores' biases
-  const NormVariance& source_spread() const { return memory_spread ? *memory_spread : spread; }
-};
 
 /// Whether the heads' mixes, of which a layernorm takes the mean, are those of so few values that
 /// E 1/s^2 of what is left does not exist.
@@ -110,12 +95,6 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
   return through_matrix(pass, layer.o, "linear", std::move(y), &mixes);
 }
 
-/// Gradients into scores are of D D', and D' is of D as far as it is not of rotation.
-template <class C, class X>
-double distance_power(const AttentionRecord<C, X>& record) {
-  return record.rotation ? 1 + average(record.rotation->apart).second : 2;
-}
-
 /// What the rules make of D is that of a typical draw: E D^k is e^(k^2 Var ln D/2) of its power.
 template <class C, class X>
 void average_distances(C& calculus, const Kept<Attention, C, X>& kept, AttentionBackward<X>& made) {
@@ -129,129 +108,6 @@ void average_distances(C& calculus, const Kept<Attention, C, X>& kept, Attention
   made.k_weight = made.k_weight * more;
   calculus.assume("attention", "tokens differ by as much in every draw", "Var ln D",
                   spread.distance_variance, 0.1);
-}
-
-/// At the queries, keys and values, and of what comes back through them.
-struct AttentionCovariances {
-  LogCovariance q, k, v, input, memory;
-};
-template <class C, class X>
-AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const Attention& layer,
-                                           const Kept<Attention, C, X>& kept, const Gradient<X>& g,
-                                           const AttentionBackward<X>& made) {
-  const C& calculus = pass.calculus();
-  AttentionCovariances out;
-  const Factors<X>& factors = kept.record.factors;
-  const auto shares = [&](const X& of) {
-    const Alike<double> one = values_of(calculus, of);
-    return PairShares{one.second, one.cross};
-  };
-  const Alike<double> from = values_of(calculus, g.x);
-  const Counts over = pass.counts(kept.mix.tokens);
-  const Alike<double> rows = values_of(calculus, kept.record.input);
-  const double cosine = rows.second > 0 ? rows.cross / rows.second : 1;
-  LogCovariance start = g.log_covariance;
-  start.propagator.setIdentity();
-  out.q = covariance_to_queries(start, from, shares(factors.query), over);
-  out.k = covariance_to_keys(start, from, shares(factors.key), over);
-  out.v = covariance_to_keys(start, from, shares(factors.value), over);
-  // Gradients into scores are of D D', and of a few rows where a softmax is sharp: the same for
-  // queries and keys.
-  const double of_rows = average_of_rows(layer, kept.record.rows_variance, cosine, over);
-  const double power = distance_power(kept.record);
-  double of_scores =
-      of_rows + (layer.over_memory ? 0 : power * power * kept.spread.distance_variance);
-  if (kept.record.rotation)
-    of_scores += average(kept.record.rotation->lengths).second /
-                 static_cast<double>(layer.kv_heads * layer.head_width);
-  Alike<double> total = values_of(calculus, linear_backward(calculus, layer.q, made.q));
-  out.input = covariance_through_weights(pass, layer.q, made.q, kept.mix.tokens, out.q);
-  const auto add = [&](const Linear& linear, const X& x, const LogCovariance& logs) {
-    const Alike<double> more = values_of(calculus, linear_backward(calculus, linear, x));
-    out.input = covariance_of_sum(
-        start, out.input, covariance_through_weights(pass, linear, x, kept.mix.tokens, logs), total,
-        more, static_cast<double>(layer.q.fan_in), over);
-    total = sum(total, more);
-  };
-  if (!layer.over_memory) add(layer.k, made.k, out.k);
-  for (LogCovariance* each : {&out.q, &out.k, &out.input})
-    covariance_through_norm(*each, of_scores);
-  if (!layer.over_memory) add(layer.v, made.v, out.v);
-  out.input.propagator = out.input.propagator * g.log_covariance.propagator;
-  if (!layer.over_memory) return out;
-  const auto through = [&](const Linear& linear, const X& x, const LogCovariance& logs) {
-    return covariance_through_weights(pass, linear, x, kept.k.tokens, logs);
-  };
-  out.memory =
-      covariance_of_sum(start, through(layer.k, made.k, out.k), through(layer.v, made.v, out.v),
-                        values_of(calculus, linear_backward(calculus, layer.k, made.k)),
-                        values_of(calculus, linear_backward(calculus, layer.v, made.v)),
-                        static_cast<double>(layer.k.fan_in), pass.counts(kept.k.tokens));
-  return out;
-}
-
-/// What equal keys make of dk/dr, where g comes to what keys are made of.
-template <class C, class X>
-double slope_of_words(const Kept<Attention, C, X>& kept, const Gradient<X>& g) {
-  return word_slope(average(kept.record.source), average(g.x), g.equal_words, kept.same_words,
-                    kept.overlaps.coherent);
-}
-
-/// Adds what comes back to the memory. Each layer's part ends in matrices of its own, so that it is
-/// independent of those of the layers above, but for what it has along the memory; they share what
-/// the gradient of the stream has fluctuated by where the last one left it
-/// (docs/theory/attention.md#memory).
-template <class C, class X>
-void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
-                   const Kept<Attention, C, X>& kept, const Gradient<X>& above,
-                   const AttentionBackward<X>& made, const LogCovariance& own) {
-  C& calculus = pass.calculus();
-  Gradient<X> part{made.memory, above.spread, above.error, above.truncation};
-  part.log_covariance = own;
-  part.aligned = made.aligned;
-  part.along_tokens = made.along_tokens;
-  part.beyond_pairs = made.memory_beyond_pairs;
-  part.equal_words = kept.record.words ? made.equal_keys : 0;
-  part.truncation.second += made.memory_truncation.second;
-  part.truncation.cross += made.memory_truncation.cross;
-  if constexpr (C::next_orders) {
-    // Scores go as |x|^2, values as |x|.
-    add_size_error(part, kept.source_spread(), 4, layer.k.fan_in, made.key_share);
-    add_size_error(part, kept.source_spread(), 2, layer.k.fan_in, 1 - made.key_share);
-    part.slopes.within.stream = slope_of_words(kept, part);
-    part.slopes.within =
-        part.slopes.within + slope_of_scores(kept.record, kept.overlaps, part.beyond_pairs);
-  }
-  std::optional<MemoryGradient<X>>& memory = pass.memory();
-  const LogCovariance& stream = above.log_covariance;
-  if (!memory) {
-    memory = MemoryGradient<X>{std::move(part), stream, made.memory_gain};
-    return;
-  }
-  LogCovariance start = memory->last;
-  start.propagator.setIdentity();
-  for (Gradient<X>* each : {&memory->sum, &part}) each->log_covariance.propagator.setIdentity();
-  // Along the memory itself all layers give much the same, of one sign.
-  std::optional<X> together;
-  if constexpr (C::next_orders) {
-    const X source = without_mean(kept.record.source);
-    const auto& tokens = kept.record.counts.keys;
-    if (memory->sum.along_tokens && part.along_tokens)
-      together = meeting(*part.along_tokens, over_tokens(*memory->sum.along_tokens, source, tokens),
-                         tokens);
-  }
-  memory->sum = sum_of_ways(pass, std::move(memory->sum), part, start, kept.k.tokens);
-  memory->last = stream;
-  if constexpr (C::next_orders) {
-    if (together) {
-      memory->sum.x = with_positive_second(calculus, sum(memory->sum.x, *together));
-    } else if (made.memory_along && memory->gain != 0) {
-      const double both = 2 * memory->gain * made.memory_gain;
-      memory->sum.x =
-          with_positive_second(calculus, sum(memory->sum.x, scaled(*made.memory_along, both)));
-    }
-    memory->gain += made.memory_gain;
-  }
 }
 
 /// Relative variance over draws of one layer's part of the gradient of the scores' biases, of its
