@@ -19,26 +19,35 @@ struct Extract {
   std::int64_t end() const { return offset + rows * columns; }
 };
 
-/// The stream, the scores of residual attention and an encoder's output, as one value.
+/// The stream and what is carried beside it, as one value.
 template <class Real>
 class Packed {
  public:
   using Value = Variable<Real>;
-  Packed(const Value& x, const std::optional<Value>& scores, const std::optional<Value>& memory)
+  Packed(const Value& x, const Carried<Real>& carried)
       : stream_{0, x.value.rows(), x.value.columns()} {
-    if (scores) scores_ = {stream_.end(), scores->value.rows(), scores->value.columns()};
-    const std::int64_t before = scores ? scores_.end() : stream_.end();
-    if (memory) memory_ = {before, memory->value.rows(), memory->value.columns()};
+    std::int64_t end = stream_.end();
+    const auto place = [&](const std::optional<Value>& value) {
+      if (!value) return Extract{};
+      const Extract at{end, value->value.rows(), value->value.columns()};
+      end = at.end();
+      return at;
+    };
+    scores_ = place(carried.scores);
+    memory_ = place(carried.memory);
   }
-  static Value together(Tape<Real>& tape, const Value& x, const Forward<Real>& pass) {
-    const Value with_scores = pass.scores() ? join(tape, x, *pass.scores()) : x;
-    return pass.memory() ? join(tape, with_scores, *pass.memory()) : with_scores;
+  static Value together(Tape<Real>& tape, const Value& x, const Carried<Real>& carried) {
+    Value all = x;
+    for (const auto* each : {&carried.scores, &carried.memory})
+      if (*each) all = join(tape, all, **each);
+    return all;
   }
   /// Gives the pass what it goes on with, and returns the stream.
   Value unpack(Tape<Real>& tape, const Value& packed, Forward<Real>& pass) const {
     const bool alone = scores_.rows == 0 && memory_.rows == 0;
-    if (scores_.rows > 0) pass.add_scores(taken(tape, packed, scores_));
-    if (memory_.rows > 0) pass.set_memory(taken(tape, packed, memory_));
+    Carried<Real>& carried = pass.carried();
+    if (scores_.rows > 0) carried.scores = taken(tape, packed, scores_);
+    if (memory_.rows > 0) carried.memory = taken(tape, packed, memory_);
     return alone ? packed : taken(tape, packed, stream_);
   }
 
@@ -56,7 +65,7 @@ Variable<Real> run_in_groups(const Plan& plan, const Drawn<Real>& drawn, Tape<Re
   const std::vector<Layer>& layers = plan.network.layers;
   const std::size_t group = group_size(layers.size());
   Variable<Real> x = pass.input();
-  Packed<Real> form(x, std::nullopt, std::nullopt);
+  Packed<Real> form(x, {});
   Progress at = pass.progress();
   for (std::size_t begin = 0; begin < layers.size(); begin += group) {
     const std::size_t end = std::min(begin + group, layers.size());
@@ -70,13 +79,13 @@ Variable<Real> run_in_groups(const Plan& plan, const Drawn<Real>& drawn, Tape<Re
     const Variable<Real> made = run(first, first.constant(x.value), once);
     at.replays = true;
     x = tape.recomputed(
-        x, Packed<Real>::together(first, made, once).value,
+        x, Packed<Real>::together(first, made, once.carried()).value,
         [&plan, &drawn, observer, at, run](Tape<Real>& on, const Variable<Real>& in) {
           Forward<Real> again(plan, drawn, on, observer, at);
           const Variable<Real> out = run(on, in, again);
-          return Packed<Real>::together(on, out, again);
+          return Packed<Real>::together(on, out, again.carried());
         });
-    form = Packed<Real>(made, once.scores(), once.memory());
+    form = Packed<Real>(made, once.carried());
     at = once.progress();
   }
   return form.unpack(tape, x, pass);

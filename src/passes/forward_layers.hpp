@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "passes/carried.hpp"
 #include "passes/forward.hpp"
+#include "passes/score_biases.hpp"
 #include "passes/sinusoids.hpp"
 #include "tensor/ops.hpp"
 
@@ -41,12 +43,8 @@ class Forward {
         at_(start) {}
 
   const Progress& progress() const { return at_; }
-  /// Of residual attention: the scores so far.
-  const std::optional<Variable<Real>>& scores() const { return scores_; }
-  void add_scores(std::optional<Value> scores) { scores_ = std::move(scores); }
-  /// What an encoder has made.
-  const std::optional<Variable<Real>>& memory() const { return memory_; }
-  void set_memory(std::optional<Value> memory) { memory_ = std::move(memory); }
+  /// What goes beside the stream from layer to layer.
+  Carried<Real>& carried() { return carried_; }
 
   Value input() {
     if (network_.input == InputKind::tokens) return {};
@@ -183,7 +181,7 @@ class Forward {
     shape.dropout = rate(layer.dropout);
     if (shape.dropout > 0.0) shape.mask = mask(layer.path);
     if (layer.over_memory) {
-      shape.keys = memory_ ? tokens(*memory_) : network_.memory_sequence;
+      shape.keys = carried_.memory ? tokens(*carried_.memory) : network_.memory_sequence;
       shape.causal = false;
     }
     return shape;
@@ -198,23 +196,13 @@ class Forward {
     return turns_.emplace(
         rotary_turns(tape_, tokens, rotary_frequencies(rotary), rotary.attention));
   }
-  /// -alibi m_h (t - s) of each head of each sequence, and what leaves no weight to keys that a
-  /// window hides.
+  /// Of score_biases.
   const Value& biases(const Attention& layer, const AttentionShape& shape) {
     if (biases_ && biases_of_ == std::pair(layer.alibi, layer.window) &&
         biases_->value.rows() == shape.weight_rows() &&
         biases_->value.columns() == shape.key_tokens())
       return *biases_;
-    const std::vector<double> slopes = alibi_slopes(shape.heads);
-    std::vector<Real> made(static_cast<std::size_t>(shape.weight_rows() * shape.key_tokens()));
-    std::size_t at = 0;
-    for (std::int64_t sequence = 0; sequence < shape.sequences; ++sequence)
-      for (const double slope : slopes)
-        for (std::int64_t t = 0; t < shape.tokens; ++t)
-          for (std::int64_t s = 0; s < shape.key_tokens(); ++s)
-            made[at++] = hides(layer, t - s)
-                             ? static_cast<Real>(-1e30)
-                             : static_cast<Real>(layer.alibi * slope * static_cast<double>(s - t));
+    const std::vector<Real> made = score_biases<Real>(layer, shape);
     Tensor<Real> biases = tape_.make(shape.weight_rows(), shape.key_tokens());
     tape_.device().upload(made.data(), biases.data(), biases.bytes());
     biases_of_ = {layer.alibi, layer.window};
@@ -241,11 +229,9 @@ class Forward {
     const bool biased = layer.alibi != 0 || hides(layer, shape.tokens - 1);
     return biased ? &biases(layer, shape) : nullptr;
   }
-  /// A key so many tokens back.
-  static bool hides(const Attention& layer, std::int64_t back) {
-    return layer.window > 0 && back >= layer.window;
+  Value memory_or_given() {
+    return carried_.memory ? *carried_.memory : tape_.constant(drawn_.data.memory);
   }
-  Value memory_or_given() { return memory_ ? *memory_ : tape_.constant(drawn_.data.memory); }
   Value apply(const Attention& layer, const Value& x) {
     const Value from = layer.over_memory ? memory_or_given() : x;
     Value q = apply(layer.q, x), k = apply(layer.k, from);
@@ -282,8 +268,8 @@ class Forward {
     }
     if (more != nullptr) return attend_by(tape_, shape, score(tape_, shape, q, k, more), v);
     if (!layer.residual_attention) return attend(tape_, shape, q, k, v);
-    scores_ = score(tape_, shape, q, k, scores_ ? &*scores_ : nullptr);
-    return attend_by(tape_, shape, *scores_, v);
+    carried_.scores = score(tape_, shape, q, k, carried_.scores ? &*carried_.scores : nullptr);
+    return attend_by(tape_, shape, *carried_.scores, v);
   }
 
   /// skip * `onto` + branch * f.
@@ -421,11 +407,11 @@ class Forward {
     return seen(layer.path + ".input", "input", tape_.leaf(drawn_.data.memory));
   }
   Value apply(const Encoder& layer, const Value& x) {
-    const auto scores = std::exchange(scores_, std::nullopt);
+    const auto scores = std::exchange(carried_.scores, std::nullopt);
     in_encoder_ = true;
-    memory_ = run(layer.layers, memory_input(layer));
+    carried_.memory = run(layer.layers, memory_input(layer));
     in_encoder_ = false;
-    scores_ = scores;
+    carried_.scores = scores;
     return x;
   }
 
@@ -436,7 +422,7 @@ class Forward {
   Observer<Real>* observer_;
   const Linear* head_;
   Progress at_;
-  std::optional<Value> scores_, memory_;
+  Carried<Real> carried_;
   std::optional<Value> biases_;  ///< the last attention's
   std::pair<double, std::int64_t> biases_of_;
   std::optional<Value> relative_;  ///< of the last table
