@@ -118,6 +118,9 @@ struct ModelSpec {
   /// Each self-attention adds the scores of the block before, which had them added, to its own
   /// (RealFormer, He et al. 2021).
   bool residual_attention = false;
+  /// Value residual (ResFormer, Zhou et al. 2024): values of every self-attention behind the first
+  /// are 1 - this of its own and so much of the first block's; 0: their own.
+  double value_residual = 0.0;
   /// All sublayers of a block read one stream and are added in one sum (GPT-J), behind one norm, or
   /// with branch_norms behind one each (GPT-NeoX).
   bool parallel = false;

@@ -77,6 +77,8 @@ std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_att
   }
   if (plan.spec.residual_attention)
     lines.emplace_back("residual_attention: its attention adds no scores of the block before");
+  if (plan.spec.value_residual != 0)
+    lines.emplace_back("value_residual: its attention reads no values of the first block");
   if (plan.spec.parallel)
     lines.emplace_back("parallel: its ffn reads the stream that its attention has been added to");
   return lines;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "moments/along_tokens.hpp"
 #include "moments/attention_rule.hpp"
 #include "moments/equal_keys.hpp"
 #include "moments/equal_words.hpp"
+#include "moments/value_weight.hpp"
 #include "moments/word_scores.hpp"
 
 /// Attention's way back: gradients at queries, keys and values, and of their weights, from that at
@@ -25,6 +27,11 @@ struct AttentionBackward {
   X memory;  ///< are of a memory, to which theirs go
   /// E (dL/dw)^2 of one entry, loss summed over tokens, batch terms included.
   typename X::Number q_weight, k_weight, v_weight;
+  /// What goes to the first block's values, and of their weights; at that block what has come from
+  /// the others, and its own v.
+  Seldom<FirstGradient<X>> first{}, from_first{};
+  Seldom<X> own_v{};
+  double first_of_values = 0, first_of_input = 0;  ///< of E v^2 and E `input`^2, what is of these
   typename X::Number biases{};     ///< likewise of the table of scores' biases, of this layer alone
   typename X::Number aligned{};    ///< of what k and v are made of: that times x_t
   double memory_beyond_pairs = 0;  ///< Gradient::beyond_pairs of the memory
@@ -35,6 +42,7 @@ struct AttentionBackward {
   double through_queries = 1;  ///< of E `input`^2
   double equal_queries = 1;    ///< E g_t g_u of two equal queries over E g^2
   double equal_keys = 1;       ///< E g_s g_r of two equal keys over E g^2
+  double equal_values = 1;     ///< of that, at values
   double key_share = 0;        ///< of E `memory`^2, what comes through keys
   RelativeError truncation;    ///< of `input`, relative to its second
   RelativeError memory_truncation;
@@ -62,8 +70,9 @@ template <class C, class X>
 void feedback_to_source(const C& calculus, const Attention& layer,
                         const AttentionRecord<C, X>& record, double aligned,
                         AttentionBackward<X>& out) {
-  const double gain =
-      aligned * static_cast<double>(layer.heads * layer.head_width) * calculus.variance(layer.v);
+  const double gain = value_shares(calculus, layer).own * aligned *
+                      static_cast<double>(layer.heads * layer.head_width) *
+                      calculus.variance(layer.v);
   if (gain == 0) return;
   const X back = fed_back(record.factors.feedback, record.shared_source, record.apart_source,
                           record.input, record.source, record.counts);
@@ -86,8 +95,9 @@ void feedback_to_source(const C& calculus, const Attention& layer,
 template <class C, class X>
 void tokens_to_source(const C& calculus, const Attention& layer,
                       const AttentionRecord<C, X>& record, const X& k, AttentionBackward<X>& out) {
-  const double gain =
-      static_cast<double>(layer.heads * layer.head_width) * calculus.variance(layer.v);
+  const double gain = value_shares(calculus, layer).own *
+                      static_cast<double>(layer.heads * layer.head_width) *
+                      calculus.variance(layer.v);
   const auto back = [&](const X& of) {
     return scaled(tokens_to_keys(of, record.factors.value, record.source, record.counts), gain);
   };
@@ -107,7 +117,7 @@ template <class C, class X>
 X between_heads(const C& calculus, const Attention& layer, const AttentionRecord<C, X>& record) {
   const double gain =
       static_cast<double>(layer.v.fan_in) * calculus.value(calculus.variance(layer.v));
-  return fed_back(feedback_of_two(record.factors, layer.heads), scaled(record.shared_source, gain),
+  return fed_back(feedback_of_two(record.factors, layer.heads), scaled(shared_values(record), gain),
                   record.apart_v, record.input, record.source, record.counts);
 }
 
@@ -117,9 +127,10 @@ X scores_to_keys(const Attention& layer, const AttentionRecord<C, X>& record, co
                  const X& same, const X& other) {
   if constexpr (std::is_same_v<X, PerPosition>) {
     if (record.counts.weights && !record.rotation)
-      return weighed_to_keys(*record.counts.weights, record.source, record.apart_source, rows);
+      return weighed_to_keys(*record.counts.weights, value_source(record), apart_values(record),
+                             rows);
     if (record.rotation && record.counts.causal && !record.counts.weights)
-      return turned_to_keys(layer, record.source, record.apart_source,
+      return turned_to_keys(layer, value_source(record), apart_values(record),
                             record.growth ? product(rows, *record.growth) : rows);
   }
   return to_keys(same, other, record.source, record.counts);
@@ -335,30 +346,22 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
                             token_sum(geometric_seconds(record.input), own, queries, record.batch);
   out.q_weight = weight_scale(calculus, layer.q) * calculus.positive(of_query_weight);
   out.k_weight = weight_scale(calculus, layer.k) * calculus.positive(of_key_weight) * group;
-  const X own_values = product(product(gradient, factors.value_weight), record.apart_source);
-  const N of_own_values = group * pair_sum(own_values, queries, record.batch);
-  // x_s g_s of equal words fluctuate together; their sum over s is that of the mix.
-  X inputs = record.source, gradients = out.v;
-  if (record.words) {
-    inputs = sum(record.shared_source, product(record.apart_source, factors.mix));
-    if (masks) {
-      const N rate = calculus.real(layer.dropout / (1 - layer.dropout));
-      const X seconds = sum(record.shared_source, record.apart_source);
-      inputs = sum(inputs, scaled_pairs(scaled(product(seconds, masks->mix), rate), N(0), N(0)));
-    }
-    inputs.between = between_means(record.input, record.source, record.counts);
-    gradients = scaled(gradient, group);
+  const ValueWeight<N> of_value =
+      value_weight(calculus, layer, record, gradient, out.v, shared.weights,
+                   {record.source, record.apart_source, record.shared_source, 1});
+  if (record.first) {
+    const FirstRecord<X>& first = *record.first;
+    const ValueShares<N> shares = value_shares(calculus, layer);
+    const ValueWeight<N> of_first =
+        value_weight(calculus, layer, record, gradient, out.v, shared.weights,
+                     {first.source, first.apart, first.shared, first.overlap});
+    FirstGradient<X> part;
+    part.x = scaled(out.v, shares.first);
+    part.weight = shares.first * calculus.positive(of_first.all);
+    out.first = std::move(part);
+    out.v = scaled(out.v, shares.own);
   }
-  const N& summed = record.words ? queries : record.counts.keys;
-  N of_value_weight = token_sum(inputs, gradients, summed, record.batch) + of_own_values;
-  if constexpr (C::next_orders) {
-    // Of equal words' mixes and their gradients together; of others out.v has it.
-    if (record.words && shared.weights != 0)
-      of_value_weight +=
-          group * token_sum(record.apart_source,
-                            uniform(gradient, Alike<double>{0, 0, shared.weights, 0}), queries,
-                            record.batch);
-  }
+  const N of_value_weight = value_shares(calculus, layer).own * of_value.all;
   out.v_weight = weight_scale(calculus, layer.v) * calculus.positive(of_value_weight);
 
   out.input = linear_backward(calculus, layer.q, out.q);
@@ -397,11 +400,15 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
       const auto share = [&](const X& of_words, const X& of_tokens) {
         return equal_share(of_words, of_tokens, record.same_keys, record.counts);
       };
+      out.equal_values = share(factors.mix, factors.value) * (1 - layer.dropout);
       if (keys + values > 0)
-        out.equal_keys = (keys * share(factors.key_weight, factors.key) +
-                          values * share(factors.mix, factors.value)) /
-                         (keys + values) * (1 - layer.dropout);
-      if (record.counts.causal) out.equal_keys *= later_share(sum(of_keys, of_values));
+        out.equal_keys = (keys * share(factors.key_weight, factors.key) * (1 - layer.dropout) +
+                          values * out.equal_values) /
+                         (keys + values);
+      if (record.counts.causal) {
+        out.equal_keys *= later_share(sum(of_keys, of_values));
+        out.equal_values *= later_share(of_values);
+      }
     }
     if (all > 0) out.truncation.second += calculus.value(through_scores) / all * out.k_truncation;
   }
@@ -412,12 +419,13 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     // off by more than a quarter of it.
     const double all = values_of(calculus, out.v).second;
     const double made =
+        value_shares(calculus, layer).own *
         calculus.value(record.counts.queries / record.counts.keys * (record.counts.queries - 1)) *
         std::fabs(weights) * calculus.value(group);
     if (all > 0) out.v_truncation += std::min(no_mean, (is_first_order ? 0.25 : 1) * made / all);
   }
   if constexpr (C::next_orders) {
-    const double all = calculus.value(of_value_weight), own_part = calculus.value(of_own_values);
+    const double all = calculus.value(of_value.all), own_part = calculus.value(of_value.own);
     if (all > 0) out.v_weight_truncation = std::fabs(own_part) / all * record.values_truncation;
   }
   return out;

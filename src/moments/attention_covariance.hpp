@@ -30,6 +30,15 @@ AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const
   out.q = covariance_to_queries(start, from, shares(factors.query), over);
   out.k = covariance_to_keys(start, from, shares(factors.key), over);
   out.v = covariance_to_keys(start, from, shares(factors.value), over);
+  if (made.from_first) {
+    const FirstGradient<X>& more = *made.from_first;
+    LogCovariance own = out.v;
+    own.propagator.setIdentity();
+    const LogCovariance all = covariance_of_sum(
+        more.last, more.logs, own, values_of(calculus, more.x), values_of(calculus, *made.own_v),
+        static_cast<double>(layer.v.fan_out), over);
+    out.v.value = all.value;
+  }
   // Gradients into scores are of D D', and of a few rows where a softmax is sharp: the same for
   // queries and keys.
   const double of_rows = average_of_rows(layer, kept.record.rows_variance, cosine, over);

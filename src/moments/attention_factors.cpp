@@ -47,7 +47,9 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   const double d = small.width, d_h = small.head_width;
   const double rel = variance_of_heads(small, cosine), bend = rel / 2 * tau2 * tau2;
   const double overlap = small.own * (small.overlap + small.structure),
-               along_width = small.added * small.own / d, of_scores = small.added * overlap;
+               with_values = small.own * (small.overlap * small.values + small.structure),
+               along_width = small.added * small.own / d, along_values = along_width * small.values,
+               of_scores = small.added * with_values;
   const double squared = small.added * small.added;
   const double f = squared * missing_sizes(small, cosine);
   // Scores of keys of one length are not Gaussian: of fourth cumulant -6 f tau2^2, of unit vectors
@@ -58,9 +60,10 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
                                            : f;
   const double p2 = bend * row.p2_curvature - f_key * row.hp2 / 4;
   const double a = bend * row.a_curvature - f_key * row.ha / 4;
-  const double gram = plain * (row.t2 - row.a) * (overlap + small.own * small.repeats) +
-                      plain * row.a * small.own * small.uneven + 2 * row.b * along_width -
-                      2 * f * (row.s + row.q2);
+  const double f_values = f * small.values;
+  const double gram = plain * (row.t2 - row.a) * (with_values + small.own * small.repeats) +
+                      plain * row.a * small.own * small.uneven +
+                      row.b * (along_width + along_values) - (f + f_values) * (row.s + row.q2);
   // The cosine of two unit vectors follows that of their tokens less, and what lies along a key
   // goes.
   const double unit = small.qk_norm ? 1 - 1 / (2 * d_h) : 1,
@@ -85,17 +88,17 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
         next * (std::fabs(a) + along_next + std::fabs(tilt) + std::fabs(row.b) * along_width) /
             row.a +
         of_keys + next_cumulant(row.ha, row.a);
-  out.mix = corrected(row.p2, p2 + (row.m2 - row.p2) * of_scores - f * row.q1);
+  out.mix = corrected(row.p2, p2 + (row.m2 - row.p2) * of_scores - f_values * row.q1);
   out.value = corrected(row.p2, p2);
   // Of one length (1 - 1/d_h) A + B/d_h is positive.
   out.query = small.averaged ? corrected(row.a + along, a + unit * gram)
                              : corrected(row.a, a + unit * gram + along);
-  out.key = corrected(row.a, a + (row.b - row.a) * along_width + tilt - f * row.q2);
-  out.score = corrected(row.a, a + (row.b - row.a) * along_width - f * row.q2);
+  out.key = corrected(row.a, a + (row.b - row.a) * along_values + tilt - f_values * row.q2);
+  out.score = corrected(row.a, a + (row.b - row.a) * along_values - f_values * row.q2);
   out.key_weight = corrected(row.a, a + unit_keys * gram + tilt);
   // Tokens that overlap by chance have scores that correlate by as much, and weights p_s p_s' that
   // grow with it: by Price tau2 V/D times their second derivatives.
-  out.value_weight = tau2 * of_scores * bend_of_products(row);
+  out.value_weight = tau2 * small.added * overlap * bend_of_products(row);
   // A token of length D (1 + e), Var e = 2/d, has scores of variance tau2 (1 + e).
   if (!small.normed_keys)
     out.value_weight += (1 - small.normalised) *
@@ -108,7 +111,8 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
                                  double m2, double rest, double along, const Smallness& small) {
   const double sine = 1 - c * c, turn = sine * sine,
                overlap = small.own * (small.overlap + small.structure),
-               of_gradients = overlap + small.own * small.repeats;
+               with_values = small.own * (small.overlap * small.values + small.structure),
+               of_gradients = with_values + small.own * small.repeats;
   const double of_queries = small.added * small.added * small.query_overlap;
   const double v_c = turn * ((small.averaged ? 0 : 1 / small.head_width) + of_queries);
   // Rotated queries correlate by c, queries whose scores are a part of them by their cosine.
@@ -127,7 +131,7 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
   }
   out.omitted_score += sine * std::fabs(along) * 2 / 3;
   out.value = rows.overlap + v_c / 2 * tau2 * rows.a_second;
-  out.mix = out.value + own_c * (m2 - rows.overlap) * small.added * overlap;
+  out.mix = out.value + own_c * (m2 - rows.overlap) * small.added * with_values;
   out.query = rows.a_prime * (1 + small.own * small.uneven + along) + rest * of_gradients +
               v_c / 2 * rows.a_third;
   out.score = rows.a_prime + v_c / 2 * rows.a_third;

@@ -38,6 +38,9 @@ struct Smallness {
   double added = 1;                  ///< share of tau2 that knows of tokens: all but biases
   double along = 1;  ///< of a row's scores along one feature of its query, times head_width
   double overlap = 0, query_overlap = 0;
+  /// Of `overlap`, what values have in common with the keys: less where they are of other tokens
+  /// too (docs/theory/attention.md#value-residual).
+  double values = 1;
   double length = 0;      ///< relative variance of a token's |x|^2, 2/d at least
   double normalised = 0;  ///< share of the 2 V/D^2 of Gaussian tokens that these do not have
   bool qk_norm = false;   ///< nor do those of q and k in each head

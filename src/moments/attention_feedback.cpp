@@ -44,7 +44,7 @@ FeedbackFactors row_feedback(const SoftmaxOrders& row, double tau2, double keys,
   // fluctuate together leave the trace of what is between them.
   const double overlap = small.own * small.overlap;
   const double outer = row.jp + overlap * row.a * row.p2;
-  const double inner = overlap * rest * std::max(row.p2 - p22 - row.a, 0.0);
+  const double inner = overlap * small.values * rest * std::max(row.p2 - p22 - row.a, 0.0);
   const double query =
       outer + inner + (along - row.jp) / small.head_width + small.own * along / small.width;
   return {same * row.p2 + (1 - same) / keys, same * p22 + (1 - same) * apart, query, outer, outer};

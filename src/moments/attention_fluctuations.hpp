@@ -42,25 +42,29 @@ inline MeanKeyVariance mean_key_variance(const Alike<double>& keys, Alike<double
   return {share(means.cross, keys.cross), share(means.between, keys.between)};
 }
 
-/// Of the values' weights, which are given the means P x: `keys` is of x, `g` of the mixes.
+/// Of the values' weights, but for what these are multiplied by, which are given the means P x:
+/// `keys` is of x, `g` of the mixes.
 template <class C, class X>
 double fluctuation_of_values(const C& calculus, const Attention& layer,
                              const AttentionRecord<C, X>& record, const OverlapDeviation& keys,
-                             const Gradient<X>& g, const Counts& counts) {
+                             const Gradient<X>& g, const Counts& counts, const ValueInput<X>& of) {
   OverlapSlopes slopes = g.slopes;
   const auto follows = [](const OverlapSlope& s) { return s.own != 0 || s.stream != 0; };
   if (!follows(slopes.within) && !follows(slopes.between)) return 0;
-  X means = sum(record.shared_source, product(record.apart_source, record.factors.mix));
-  means.between = between_means(record.input, record.source, record.counts);
+  X means = sum(of.shared, product(of.apart, record.factors.mix));
+  means.between = between_means(record.input, of.source, record.counts);
   const MeanKeyVariance share =
-      mean_key_variance(values_of(calculus, record.source), values_of(calculus, means),
+      mean_key_variance(values_of(calculus, of.source), values_of(calculus, means),
                         level_of_sum(values_of(calculus, g.x), counts.tokens));
   const auto scale = [](OverlapSlope& s, double by) { s = {s.own * by, s.stream * by}; };
   scale(slopes.within, share.within);
   scale(slopes.between, share.between);
+  // Of r the values of this layer's own weights have their share.
+  slopes = slopes.each([&](const OverlapSlope& s) {
+    return OverlapSlope{s.own * value_shares(calculus, layer).own, s.stream};
+  });
   const double group = static_cast<double>(layer.heads) / static_cast<double>(layer.kv_heads);
-  return group * calculus.value(weight_scale(calculus, layer.v)) *
-         overlap_covariance(slopes, keys, gain_of(calculus, layer.v), counts);
+  return group * overlap_covariance(slopes, keys, gain_of(calculus, layer.v), counts);
 }
 
 }  // namespace scalecalc::moments

@@ -31,7 +31,9 @@ double level_of_attention(C& calculus, const Attention& layer, const AttentionRe
     return second > 0 ? share * second / (second + layer.qk_norm_eps) : 0;
   };
   if (!layer.over_memory)
-    lacks(layer.v, made.v, (1 - directions.radial) * std::clamp(x.cross / x.second, 0.0, 1.0));
+    lacks(layer.v, made.v,
+          (1 - directions.radial) * std::clamp(x.cross / x.second, 0.0, 1.0) *
+              (record.first ? record.first->own : 1));
   if (layer.qk_norm) {
     lacks(layer.q, made.q, normed(layer.q));
     if (!layer.over_memory) lacks(layer.k, made.k, normed(layer.k));

@@ -8,6 +8,7 @@
 #include "moments/attention_rotation.hpp"
 #include "moments/attention_scores.hpp"
 #include "moments/attention_words.hpp"
+#include "moments/first_values.hpp"
 #include "moments/key_weights.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/norm_samples.hpp"
@@ -26,6 +27,7 @@ struct AttentionRecord {
   X apart_v, apart_k, apart_source;  ///< Dv, Dk with rotation, and D of the source
   X gradient_k, gradient_source;     ///< Dk and D as gradients weigh them, D over normed keys' m
   X shared_source;                   ///< the source's x_s.x_s' over pairs of keys
+  Seldom<FirstRecord<X>> first;      ///< of values with those of the first block in them
   X queries;                         ///< m_q, and (m_q m_q')^(1/2) for pairs, as scores see them
   /// With a qk-norm, what gradients are multiplied by: at q, at k and of Wq.
   X query_norm, key_norm, query_weight_norm;
@@ -51,6 +53,20 @@ struct AttentionRecord {
   double tilt = 0;
   double slopes_together = 1;  ///< of two capped scores of a query
 };
+
+/// What values are made of, with D and x_s.x_s' over pairs of keys.
+template <class C, class X>
+const X& value_source(const AttentionRecord<C, X>& record) {
+  return record.first ? record.first->values : record.source;
+}
+template <class C, class X>
+const X& apart_values(const AttentionRecord<C, X>& record) {
+  return record.first ? record.first->apart_values : record.apart_source;
+}
+template <class C, class X>
+const X& shared_values(const AttentionRecord<C, X>& record) {
+  return record.first ? record.first->shared_values : record.shared_source;
+}
 
 /// Seconds alone are multiplied.
 template <class X, class N>

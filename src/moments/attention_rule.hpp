@@ -11,6 +11,7 @@
 #include "moments/attention_norms.hpp"
 #include "moments/attention_residual.hpp"
 #include "moments/attention_scores.hpp"
+#include "moments/attention_values.hpp"
 #include "moments/attention_words.hpp"
 #include "moments/head_lengths.hpp"
 #include "moments/linear_map.hpp"
@@ -57,13 +58,38 @@ template <class Record, class X>
 struct AttentionForward {
   Signal<X> q, k, v, mix;
   Record record;
+  std::optional<Signal<X>> values{};  ///< what is mixed, where it is not v
 };
 
-/// `residual`, of residual attention: the sum of the scores before this layer, then with its own.
+/// Moments of the first values and of their input over this layer's keys; `asking`: its queries.
+template <class C, class X>
+FirstRecord<X> first_record(C& calculus, const Attention& layer, const FirstValues<X>& first,
+                            const X& values, const X& q, const X& own,
+                            const KeyCounts<typename C::Number>& counts, double same) {
+  FirstRecord<X> made{first.source.x, {}, {}, first.values.x, {}, {}, values, {}, {}};
+  const auto fill = [&](const X& x, X& apart_x, X& shared) {
+    const KeyMeans<X> means = key_means(q, same > 0 ? of_words(x, same) : x, counts);
+    apart_x = apart(calculus, means);
+    shared = without_between(means.other);
+  };
+  fill(made.source, made.apart, made.shared);
+  fill(made.u, made.apart_u, made.shared_u);
+  fill(made.values, made.apart_values, made.shared_values);
+  if constexpr (C::next_orders) {
+    const ValueShares<double> shares = value_shares(calculus, layer);
+    const double v = shares.own * average(own).second, u = shares.first * average(made.u).second;
+    if (v + u > 0) made.own = v / (v + u);
+  }
+  return made;
+}
+
+/// `residual`, of residual attention: the sum of the scores before this layer, then with its own;
+/// `first`: the values that this layer's have in them.
 template <class C, class X>
 AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     C& calculus, const Attention& layer, const Signal<X>& input, const Signal<X>* memory,
-    const Counts& counts, std::optional<ScoreSum<X>>* residual = nullptr) {
+    const Counts& counts, std::optional<ScoreSum<X>>* residual = nullptr,
+    const FirstValues<X>* first = nullptr) {
   using N = typename C::Number;
   const Signal<X>& source = memory ? *memory : input;
   const Counts source_counts{static_cast<double>(source.tokens), counts.batch};
@@ -71,6 +97,10 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   out.q = linear_forward(calculus, layer.q, input, counts);
   out.k = linear_forward(calculus, layer.k, source, source_counts);
   out.v = linear_forward(calculus, layer.v, source, source_counts);
+  if (first) out.values = mixed_values(calculus, layer, out.v, *first, source, source_counts);
+  const Signal<X>& values = out.values ? *out.values : out.v;
+  std::optional<Signal<X>> mixture;
+  if (first) mixture = mixed_source(calculus, layer, source, *first, source_counts);
 
   AttentionRecord<C, X>& record = out.record;
   record.input = input.x;
@@ -103,7 +133,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   const Signal<X>& asking = !query_words ? input : memory ? distinct_queries : distinct;
   const auto seen = [&](const X& x) { return words ? of_words(x, source.repeats) : x; };
   X q = query_words ? of_words(out.q.x, input.repeats) : out.q.x, k = seen(out.k.x);
-  const X v = seen(out.v.x);
+  const X v = seen(values.x);
   // Each token over the length of its key, as the gradient of Wk has it.
   std::optional<X> of_source;
   if (layer.qk_norm) {
@@ -120,9 +150,17 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   const KeyMeans<X> means_source = key_means(q, keys.x, record.counts);
   const KeyMeans<X> means_k = key_means(q, k, record.counts);
   record.apart_source = apart(calculus, means_source);
+  if (first)
+    record.first = first_record(calculus, layer, *first, mixture->x, q, out.v.x, record.counts,
+                                words ? source.repeats : 0);
   const std::shared_ptr<const KeyWeights>& weights = record.counts.weights;
-  const ValueWeights<X> of_values{weights, record.apart_source};
-  record.rotation = rotation_of(calculus, layer, keys.x, k, means_k, source.tokens, of_values);
+  const X& of_value = value_source(record);
+  const std::optional<X> distinct_values =
+      first && words ? std::optional(of_words(of_value, source.repeats)) : std::nullopt;
+  const X& keyed_values = distinct_values ? *distinct_values : first ? of_value : keys.x;
+  const ValueWeights<X> of_values{weights, apart_values(record)};
+  record.rotation =
+      rotation_of(calculus, layer, keyed_values, k, means_k, source.tokens, of_values);
   record.apart_k = turned_apart(calculus, means_k, record.rotation);
   record.gradient_k = record.rotation ? record.rotation->keys : record.apart_k;
   const X sized = of_source ? product(source.x, *of_source) : source.x;
@@ -131,12 +169,12 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   record.gradient_source = apart(calculus, means_sized);
   if (record.rotation)
     record.gradient_source =
-        by_values(layer, *record.rotation, source.x, sized,
+        by_values(layer, *record.rotation, of_value, sized,
                   turned_apart(calculus, means_sized, record.rotation), of_values);
   if constexpr (std::is_same_v<X, PerPosition>) {
     if (weights && !record.rotation) {
-      record.gradient_k = weighed_apart(*weights, source.x, k, record.apart_source);
-      record.gradient_source = weighed_apart(*weights, source.x, sized, record.apart_source);
+      record.gradient_k = weighed_apart(*weights, of_value, k, of_values.apart);
+      record.gradient_source = weighed_apart(*weights, of_value, sized, of_values.apart);
     }
   }
   record.shared_source = without_between(means_source.other);
@@ -166,7 +204,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   if constexpr (std::is_same_v<X, PerPosition>) {
     if (record.rotation && record.counts.causal && !weights && residual == nullptr) {
       const X variance = scaled(product(record.queries, of_sizes(record.apart_k)), forward_scale);
-      record.growth = turned_growth(layer, source.x, k,
+      record.growth = turned_growth(layer, of_value, k,
                                     with_cross(variance, cosines<C>(as_rows(q, record.rotation))));
       record.gradient_k = product(record.gradient_k, *record.growth);
       record.gradient_source = product(record.gradient_source, *record.growth);
@@ -175,9 +213,17 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   std::optional<ScoreSum<X>> biased;
   if constexpr (C::next_orders) {
     if (layer.relative.buckets > 0) {
-      record.biases = biases_of(calculus, layer, keys.x, record.apart_source, source.tokens);
+      record.biases = biases_of(calculus, layer, keyed_values, of_values.apart, source.tokens);
       biased = with_biases(calculus, scaled(score_covariance(q, record.apart_k), forward_scale),
                            record.biases->overlap, layer, static_cast<double>(layer.head_width));
+    }
+  }
+  SharedOverlap shared;
+  if constexpr (C::next_orders) {
+    if (first) {
+      shared = shared_overlap(calculus, layer, out.v, *first, source);
+      record.first->overlap = shared.first;
+      record.first->overlaps = first_overlaps(calculus, *first, source);
     }
   }
   const ScoreInputs<N, X> inputs{layer,
@@ -196,7 +242,9 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
                                  source_counts,
                                  record.rotation ? &*record.rotation : nullptr,
                                  nullptr,
-                                 layer.qk_norm ? &k : nullptr};
+                                 layer.qk_norm ? &k : nullptr,
+                                 first ? &keyed_values : nullptr,
+                                 shared.values};
   Scores scores;
   if constexpr (std::is_same_v<X, Alike<double>>) {
     const auto of_keys = [&](const ScoreInputs<N, X>& of, Scores& found) {
@@ -236,7 +284,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   }
 
   Signal<X>& mix = out.mix;
-  mix = out.v;
+  mix = values;
   mix.tokens = input.tokens;
   mix.none = 0;
   mix.width = layer.heads * layer.head_width;
@@ -251,9 +299,10 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
         equal_rows *= equal_beside_masks(average(mix.x), average(masked).second, input.repeats);
     }
   }
-  mix.x.between = between_means(input.x, out.v.x, record.counts);
+  mix.x.between = between_means(input.x, values.x, record.counts);
   if constexpr (C::next_orders)
-    finish_mix(layer, input, keys, plain_apart, record, scores, counts, mix);
+    finish_mix(layer, input, first ? words ? of_words(*mixture) : *mixture : keys, plain_apart,
+               record, scores, counts, mix);
   // Masks of weights are each token's own, and those of keys leave a part equal.
   set_words(input, equal_rows, mix);
   mix.same_words = input.same_words && (!record.counts.causal || query_words) &&

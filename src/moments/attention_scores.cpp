@@ -172,8 +172,8 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   const SoftmaxOrders& base = with_pairs ? averages.one : at_mean.one;
   if (base.p2 > 0) {
     const double shared = c * c * averages.two.overlap / base.p2;
-    const double own =
-        row.mix - base.p2 - (base.m2 - base.p2) * small.added * small.own * small.overlap;
+    const double own = row.mix - base.p2 -
+                       (base.m2 - base.p2) * small.added * small.own * small.overlap * small.values;
     pair.mix = std::min(pair.mix + shared * own, row.mix);
     pair.value = std::min(pair.value + shared * (row.value - base.p2), row.value);
     if (averages_lengths && !with_pairs)
@@ -271,8 +271,8 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     smalls.push_back(small);
     const bool kinds = inputs.q.positions->kinds;
     if (!(inputs.counts.causal || kinds) || rotation || inputs.counts.weights) continue;
-    const PerPosition& tokens = inputs.source.x;
-    const PerPosition& seen = inputs.normed_keys ? *inputs.normed_keys : tokens;
+    const PerPosition& tokens = inputs.values ? *inputs.values : inputs.source.x;
+    const PerPosition& seen = inputs.normed_keys ? *inputs.normed_keys : inputs.source.x;
     const Eigen::Index last = kinds ? size - 1 : t;
     const KeyStructure keys = key_structure(tokens, seen, last);
     smalls.back().structure = keys.pairs;

@@ -71,6 +71,8 @@ struct ScoreInputs {
   const std::vector<double>* row_keys =
       nullptr;                     ///< in place of the numbers of tokens that rows see
   const X* normed_keys = nullptr;  ///< of a qk-norm: of other sizes than the tokens
+  const X* values = nullptr;       ///< what they are made of, if it is not `source` alone
+  double shared_overlap = 1;       ///< Smallness::values
 };
 
 /// V/D^2: one over the dimensions that the centred tokens fill, so at most 1, which bounds the
@@ -98,6 +100,7 @@ Smallness smallness(const ScoreInputs<N, X>& inputs) {
   }
   small.overlap = relative_overlap(inputs.source);
   small.query_overlap = relative_overlap(inputs.input);
+  small.values = inputs.shared_overlap;
   small.length = std::max<double>(2 / small.width, inputs.source.spread.token_variance);
   // Tokens of Gaussian features that fill 1/overlap directions have sizes of that variance, and
   // Gaussian scores. What sizes differ by within a draw beyond it makes scores as much heavier as

@@ -7,6 +7,7 @@
 
 #include "moments/attention_residual.hpp"
 #include "moments/calculus.hpp"
+#include "moments/first_values.hpp"
 #include "moments/image_profile.hpp"
 #include "moments/ledger.hpp"
 #include "moments/log_covariance.hpp"
@@ -162,6 +163,8 @@ class BackwardPass {
     return *has_windows_;
   }
   std::optional<ScoreGradient<X>>& scores() { return scores_; }
+  /// What all attention behind gives the values that it reads.
+  std::optional<FirstGradient<X>>& first_values() { return first_values_; }
   /// What all cross-attention behind gives the memory.
   std::optional<MemoryGradient<X>>& memory() { return memory_; }
   /// Of the logits: known to the head's weights, which are the first to ask.
@@ -193,6 +196,7 @@ class BackwardPass {
   LossVariance head_;
   std::optional<LogitSlopes<X>> logit_slopes_;
   std::optional<ScoreGradient<X>> scores_;  ///< of residual attention
+  std::optional<FirstGradient<X>> first_values_;
   std::optional<MemoryGradient<X>> memory_;
 };
 

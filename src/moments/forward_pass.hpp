@@ -11,6 +11,7 @@
 #include "moments/activation_chain.hpp"
 #include "moments/attention_residual.hpp"
 #include "moments/calculus.hpp"
+#include "moments/first_values.hpp"
 #include "moments/ledger.hpp"
 #include "moments/slope_correlation.hpp"
 #include "moments/weightless.hpp"
@@ -140,6 +141,12 @@ class ForwardPass {
     memory_ = std::move(made);
   }
   std::optional<ScoreSum<X>>& scores() { return scores_; }
+  /// Of the last attention that gives its values to those behind it.
+  std::optional<FirstValues<X>>& first_values() { return first_values_; }
+  /// Of the deviation of the stream's overlaps, so much is what it was before.
+  void keep_overlaps(double share) {
+    if (first_values_) first_values_->follows *= share;
+  }
   /// The record of the last table of scores' biases.
   std::size_t bias_table() const { return bias_table_; }
   void set_bias_table(std::size_t parameter) { bias_table_ = parameter; }
@@ -162,6 +169,7 @@ class ForwardPass {
   std::optional<ActivationChain<X>> chain_;
   std::optional<Signal<X>> memory_;
   std::optional<ScoreSum<X>> scores_;  ///< of residual attention
+  std::optional<FirstValues<X>> first_values_;
   std::size_t bias_table_ = 0;
   Ledger<C, X>& ledger_;
 };

@@ -194,6 +194,11 @@ std::vector<ModelField> more_block_fields() {
       Field("model", "residual_attention", transformer, &Spec::residual_attention)
           .option(Option::detail, "", "", "adds the scores of the block before")
           .written_if([](const Spec& spec) { return spec.residual_attention; }),
+      Field("model", "value_residual", transformer, &Spec::value_residual)
+          .range(Range::rate)
+          .option(Option::detail, "S", "0.5",
+                  "values are 1 - S of a block's own and S of the first block's (default 0)")
+          .written_if([](const Spec& spec) { return spec.value_residual != 0; }),
       Field("model", "parallel", transformer, &Spec::parallel)
           .option(Option::detail, "", "", "attention and ffn of a block in one sum, from one norm")
           .written_if([](const Spec& spec) { return spec.parallel; }),

@@ -96,6 +96,10 @@ class Transformer {
     layer.window = window;
     if (window > 0 && local_rotary_.width > 0) layer.rotary = local_rotary_;
     layer.residual_attention = spec_.residual_attention && !over_memory;
+    if (spec_.value_residual > 0 && !over_memory) {
+      layer.gives_values = block == 0;
+      layer.value_residual = block == 0 ? 0 : spec_.value_residual;
+    }
     if (over_memory) {
       layer.rotary = {};
       layer.alibi = 0;

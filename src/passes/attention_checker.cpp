@@ -22,6 +22,7 @@ void Checker::operator()(const Attention& layer) {
   const Shape from = layer.over_memory ? given : in;
   key_or_value(layer, layer.k, from);
   key_or_value(layer, layer.v, from);
+  first_values(layer, at_);
   at_ = {in.tokens, width};
   add_product(2 * from.tokens, width);  // scores, and what they weigh
   if (layer.qk_norm) add_activations(2);
@@ -138,6 +139,25 @@ void Checker::added_scores(const Attention& layer, std::int64_t tokens) {
   scores_ = own;
   const double count = static_cast<double>(tokens);
   checked_.footprint.activations += batch_ * static_cast<double>(layer.heads) * count * count;
+}
+
+/// Values that others are added to are made once more.
+void Checker::first_values(const Attention& layer, Shape own) {
+  if (layer.gives_values) values_ = own;
+  if (layer.value_residual == 0) return;
+  if (!(layer.value_residual > 0 && layer.value_residual < 1))
+    refuse(layer.path, fmt::format("the share of the first values is {}", layer.value_residual),
+           "use at least 0 and less than 1");
+  if (layer.over_memory)
+    refuse(layer.path, "value_residual over a memory", "leave one of the two out");
+  if (!values_ || !(*values_ == own))
+    refuse(layer.path,
+           values_ ? fmt::format("value_residual adds values of {} features and {} tokens to those "
+                                 "of {} and {}",
+                                 values_->width, values_->tokens, own.width, own.tokens)
+                   : "no attention before gives its values",
+           "let one of as many heads and tokens give them");
+  add_activations(1);
 }
 
 void Checker::key_or_value(const Attention& layer, const Linear& projection, Shape from) {

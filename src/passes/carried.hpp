@@ -7,10 +7,10 @@
 namespace scalecalc::passes {
 
 /// What layers leave for those behind them, beside the stream: the scores of residual attention so
-/// far, and what an encoder has made.
+/// far, what an encoder has made, and the values that the last attention with `gives_values` has.
 template <class Real>
 struct Carried {
-  std::optional<tensor::Variable<Real>> scores, memory;
+  std::optional<tensor::Variable<Real>> scores, memory, values;
 };
 
 }  // namespace scalecalc::passes

@@ -235,7 +235,7 @@ class Forward {
   Value apply(const Attention& layer, const Value& x) {
     const Value from = layer.over_memory ? memory_or_given() : x;
     Value q = apply(layer.q, x), k = apply(layer.k, from);
-    const Value v = apply(layer.v, from);
+    const Value v = with_first(layer, apply(layer.v, from));
     if (layer.relative.is_own) {
       at_.biases = at_.parameters;
       next();
@@ -257,6 +257,12 @@ class Forward {
     return apply(layer.o, mix);
   }
 
+  /// (1 - s) v + s u.
+  Value with_first(const Attention& layer, const Value& v) {
+    if (layer.gives_values) carried_.values = v;
+    if (layer.value_residual == 0) return v;
+    return blend(tape_, 1 - layer.value_residual, v, layer.value_residual, *carried_.values);
+  }
   Value mixed(const Attention& layer, const AttentionShape& shape, const Value& q, const Value& k,
               const Value& v) {
     const Value* const more = added(layer, shape);

@@ -41,6 +41,7 @@ class Checker {
   void weights(const Linear& layer);
   void key_or_value(const Attention& layer, const Linear& projection, Shape from);
   void added_scores(const Attention& layer, std::int64_t tokens);
+  void first_values(const Attention& layer, Shape own);
   void rotary(const Attention& layer);
   void biases(const Attention& layer);
   void relative(const Attention& layer);
@@ -61,6 +62,7 @@ class Checker {
   Shape at_;
   bool ids_;
   std::optional<Shape> scores_;  ///< tokens and heads of residual attention so far
+  std::optional<Shape> values_;  ///< of the last attention that gives them to others
   /// Of the last table of relative biases.
   struct BiasTable {
     std::int64_t buckets, distance, heads, tokens;

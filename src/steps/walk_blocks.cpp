@@ -229,6 +229,8 @@ Point Walk::step(const Attention& layer, const Point& x) {
   if (layer.relative.buckets != 0) throw no_rule(layer.path, "learnt biases of scores");
   if (layer.over_memory) throw no_rule(layer.path, "attention to a memory");
   if (layer.residual_attention) throw no_rule(layer.path, "scores that are added up over layers");
+  if (layer.gives_values || layer.value_residual > 0)
+    throw no_rule(layer.path, "values that later blocks read");
   const Kernel into_q = gradient_into(layer.q, x.samples);
   const Kernel into_k = gradient_into(layer.k, x.samples);
   const Kernel into_v = gradient_into(layer.v, x.samples), all = into_q + into_k + into_v;

@@ -305,6 +305,11 @@ void draw_ngpt(Draws draw, ModelSpec& spec) {
   if (draw.chance(60)) spec.alpha = parse(draw.of({"19", "19", "2*N", "3"}));
 }
 
+/// Values of the first block in all others; behind all other draws.
+void draw_value_residual(Draws draw, ModelSpec& spec) {
+  if (draw.chance(12)) spec.value_residual = draw.of({0.5, 0.5, 0.2, 0.9});
+}
+
 ModelSpec random_transformer(Draws& draw) {
   ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
   draw_sizes(draw, spec);
@@ -335,6 +340,7 @@ ModelSpec random_transformer(Draws& draw) {
   draw_last(last.apart().apart().apart().apart().apart(), spec);
   if (spec.norm != NormKind::dyt) draw_norm_scale(last.apart().apart().apart(), spec);
   draw_ngpt(last.apart().apart().apart().apart().apart().apart(), spec);
+  draw_value_residual(last.apart().apart().apart().apart().apart().apart().apart(), spec);
   return spec;
 }
 

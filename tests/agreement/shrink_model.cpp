@@ -25,6 +25,7 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.decoder_lambda; });
   reset([](auto& s) -> auto& { return s.cross_attention; });
   reset([](auto& s) -> auto& { return s.residual_attention; });
+  reset([](auto& s) -> auto& { return s.value_residual; });
   reset([](auto& s) -> auto& { return s.qk_norm_all; });
   reset([](auto& s) -> auto& { return s.qk_norm; });
   reset([](auto& s) -> auto& { return s.rotary_local_base; });

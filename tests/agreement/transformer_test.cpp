@@ -400,6 +400,13 @@ TEST_CASE("grouped heads, qk-norm, cross-attention, biases, dropout, batches") {
       spec.layers = 5;
       spec.causal = causal;
     });
+    for (const Placement placement : {Placement::pre, Placement::post})
+      check(causal ? "value residual, causal" : "value residual", [&](ModelSpec& spec) {
+        spec.value_residual = 0.5;
+        spec.placement = placement;
+        spec.layers = 5;
+        spec.causal = causal;
+      });
   }
   check("cross-attention", [](ModelSpec& spec) {
     spec.cross_attention = true;

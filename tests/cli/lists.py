@@ -72,6 +72,7 @@ VALUES = {
     "--dropout": (["0", "0.1"], []),
     "--dropout-place": (["branch", "input+branch"], ["--dropout", "0.1"]),
     "--attention-dropout": (["0", "0.1"], []),
+    "--value-residual": (["0", "0.5"], []),
     "--rotary-base": (["0", "10000"], []),
     "--window": (["2", "3"], ["--causal"]),
     "--window-pattern": (["L", "LG"], ["--causal", "--window", "2"]),

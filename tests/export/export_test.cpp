@@ -263,7 +263,12 @@ TEST_CASE("configurations say that their attention adds no scores") {
   for (const Target target : {Target::hf, Target::megatron})
     CHECK_FALSE(contains(text(target), line));
   spec.residual_attention = true;
-  for (const Target target : {Target::hf, Target::megatron}) CHECK(contains(text(target), line));
+  spec.value_residual = 0.5;
+  const std::string values = "value_residual: its attention reads no values of the first block";
+  for (const Target target : {Target::hf, Target::megatron}) {
+    CHECK(contains(text(target), line));
+    CHECK(contains(text(target), values));
+  }
 }
 
 TEST_CASE("configurations say what of heads and of parallel blocks they cannot") {

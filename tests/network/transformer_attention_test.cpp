@@ -155,6 +155,24 @@ TEST_CASE("residual attention is between tokens of the stream") {
   CHECK(attention(network, 1).over_memory);
 }
 
+TEST_CASE("self-attention behind the first block reads the values of the first") {
+  ModelSpec spec = small();
+  spec.layers = 3;
+  spec.value_residual = 0.25;
+  spec.cross_attention = true;
+  const Network network = build_network(spec);
+  for (const std::size_t block : {0U, 1U, 2U}) {
+    const Attention& own = attention(network, 3 * block);
+    CHECK(own.gives_values == (block == 0));
+    CHECK(own.value_residual == (block == 0 ? 0 : 0.25));
+    const Attention& cross = attention(network, 3 * block + 1);
+    CHECK_FALSE(cross.gives_values);
+    CHECK(cross.value_residual == 0);
+  }
+  spec.value_residual = 0;
+  CHECK_FALSE(attention(build_network(spec), 0).gives_values);
+}
+
 TEST_CASE("cross-attention is a third branch that reads the memory") {
   ModelSpec spec = small();
   spec.causal = true;

@@ -200,6 +200,47 @@ TEST_CASE("layers: residual attention adds scores of one shape") {
         "residual_attention over a memory (two); leave out one of the two");
 }
 
+TEST_CASE("layers: values of the first attention in those behind it") {
+  for (const bool causal : {false, true}) {
+    std::vector<Layer> layers;
+    for (const char* path : {"one", "two", "three"}) {
+      Attention layer = attention(path, 8, 4, 2);
+      layer.causal = causal;
+      layer.gives_values = layers.empty();
+      layer.value_residual = layers.empty() ? 0 : 0.375;
+      layers.push_back({residual(path, {{layer}})});
+    }
+    check_gradients(around(layers, 8));
+  }
+}
+
+TEST_CASE("layers: values that are added have one shape") {
+  const auto refused = [](const Attention& second, bool gives, bool pooled) {
+    Attention first = attention("one", 8, 4, 2);
+    first.gives_values = gives;
+    std::vector<Layer> layers = {{first}};
+    if (pooled) layers.push_back({Pool{"pool"}});
+    layers.push_back({second});
+    return refusal_of(around(layers, 8));
+  };
+  Attention other = attention("two", 8, 4, 2);
+  other.value_residual = 0.5;
+  CHECK(refused(other, true, false) == "no error");
+  CHECK(refused(other, false, false) ==
+        "no attention before gives its values (two); let one of as many heads and tokens give "
+        "them");
+  CHECK(refused(other, true, true) ==
+        "value_residual adds values of 4 features and 4 tokens to those of 4 and 1 (two); let one "
+        "of as many heads and tokens give them");
+  other.value_residual = 1;
+  CHECK(refused(other, true, false) ==
+        "the share of the first values is 1 (two); use at least 0 and less than 1");
+  other.value_residual = 0.5;
+  other.over_memory = true;
+  CHECK(refused(other, true, false) ==
+        "value_residual over a memory (two); leave one of the two out");
+}
+
 TEST_CASE("layers: attention over memory") {
   Attention layer = attention("cross", 8, 4, 2);
   layer.over_memory = layer.causal = true;

@@ -176,7 +176,10 @@ class Interpreter {
   Rows run(const Attention& layer, const Rows& x) {
     const Rows& from = layer.over_memory ? memory_ : x;
     Rows q = run(layer.q, x), k = run(layer.k, from);
-    const Rows v = run(layer.v, from);
+    Rows v = run(layer.v, from);
+    if (layer.gives_values) first_values_ = v;
+    if (layer.value_residual != 0)
+      v = sum(1 - layer.value_residual, v, layer.value_residual, first_values_);
     if (layer.relative.is_own) biases_ = next();
     if (layer.qk_norm) {
       const std::int64_t all = layer.qk_norm_all ? layer.heads : 1;
@@ -416,6 +419,7 @@ class Interpreter {
   const Passes<double>& passes_;
   Rows memory_;
   Rows scores_;  ///< of residual attention
+  Rows first_values_;
   Rows biases_;  ///< the last table of scores' biases
   std::size_t used_ = 0;
 };

@@ -81,6 +81,24 @@ TEST_CASE("recompute: what an encoder makes goes from group to group") {
   }
 }
 
+TEST_CASE("recompute: values of the first block go from group to group") {
+  ModelSpec spec;
+  spec.width = 16;
+  spec.ffn = 24;
+  spec.sequence = 6;
+  spec.value_residual = 0.25;
+  for (const bool scores : {false, true}) {
+    spec.residual_attention = scores;
+    for (const std::int64_t layers : {1, 3, 6}) {
+      spec.layers = layers;
+      const Network network = build_network(spec);
+      const Gradients kept = gradients_of(network, false), again = gradients_of(network, true);
+      CHECK(kept.loss == again.loss);
+      CHECK(kept.of == again.of);
+    }
+  }
+}
+
 TEST_CASE("recompute: a table of relative biases has one gradient, of all its blocks") {
   ModelSpec spec;
   spec.width = 16;

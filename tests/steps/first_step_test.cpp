@@ -162,6 +162,7 @@ TEST_CASE("first step: what has no rule is named") {
   refuses(network_of("placement = \"pre\"\nlogit_softcap = 5"), "logits behind a softcap");
   refuses(network_of("placement = \"pre\"\nattention_dropout = 0.1"), "dropout");
   refuses(network_of("placement = \"pre\"\nresidual_attention = true"), "scores");
+  refuses(network_of("placement = \"pre\"\nvalue_residual = 0.5"), "values that later blocks read");
   refuses(build_network(find_model("resnet-v2")), "convolutions");
   OptimizerOptions decays = rule_of("adamw", 1e-3);
   decays.weight_decay = 0.1;

@@ -47,6 +47,11 @@ struct Attention {
   /// The scores of the Attention before it that has this set, if there is one, are added to its
   /// own before the softmax; of as many heads, queries and keys, and never over a memory.
   bool residual_attention = false;
+  /// Its values v become (1 - share) v + share u, u the values that the last Attention before it
+  /// with `gives_values` has made of its own input; both of as many heads and tokens, and never of
+  /// a memory. 0: they stay.
+  double value_residual = 0.0;
+  bool gives_values = false;
   double scale = 1.0;
   double softcap = 0.0;  ///< c: scores s become c tanh(s/c), before biases and masks; 0: they stay
   double dropout = 0.0;  ///< of the attention weights

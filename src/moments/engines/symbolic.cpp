@@ -309,6 +309,10 @@ FormulaSites symbolic_sites(const ModelSpec& spec) {
     throw Error(ErrorKind::input,
                 "formulas follow blocks that are alike, and norm_scale is not the same in all",
                 "--engine symbolic", "use --engine quadrature, or --norm-scale 1");
+  if (spec.value_residual != 0)
+    throw Error(ErrorKind::input,
+                "formulas follow blocks one by one, and value_residual reads the first in all",
+                "--engine symbolic", "use --engine quadrature, or --value-residual 0");
   if (spec.class_tokens > 0)
     throw Error(ErrorKind::input,
                 "formulas follow tokens that are alike, and class tokens are unlike the others",

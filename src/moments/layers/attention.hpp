@@ -13,6 +13,7 @@
 #include "moments/attention_level.hpp"
 #include "moments/attention_memory.hpp"
 #include "moments/attention_pairs.hpp"
+#include "moments/first_gradient.hpp"
 #include "moments/layers/linear.hpp"
 #include "moments/layers/norm.hpp"
 #include "moments/layers/residual.hpp"
@@ -42,9 +43,16 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
   C& calculus = pass.calculus();
   calculus.enter(layer.path);
   settle(x);
-  auto made =
-      attention_forward(calculus, layer, x, layer.over_memory ? pass.memory() : nullptr,
-                        pass.counts(x), layer.residual_attention ? &pass.scores() : nullptr);
+  const bool reads_first = layer.value_residual > 0;
+  if (reads_first && !pass.first_values())
+    throw Error(ErrorKind::input, "no attention before gives its values", layer.path,
+                "leave value_residual out, or let one give them");
+  auto made = attention_forward(calculus, layer, x, layer.over_memory ? pass.memory() : nullptr,
+                                pass.counts(x), layer.residual_attention ? &pass.scores() : nullptr,
+                                reads_first ? &*pass.first_values() : nullptr);
+  if (layer.gives_values)
+    pass.first_values() = FirstValues<X>{
+        made.v, x, calculus.size(layer.v.fan_in, "fan_in") * calculus.variance(layer.v)};
   Kept<Attention, C, X> kept;
   kept.spread = x.spread;
   if (layer.over_memory) kept.memory_spread = pass.memory()->spread;
@@ -91,7 +99,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
   pass.calculus().enter(layer.o.path);
   settle(y);
   OverlapDeviation mixes;
-  if constexpr (C::next_orders) mixes = overlap_of_mixes(calculus, layer, made.v, y);
+  if constexpr (C::next_orders)
+    mixes = overlap_of_mixes(calculus, layer, made.values ? *made.values : made.v, y);
   return through_matrix(pass, layer.o, "linear", std::move(y), &mixes);
 }
 
@@ -175,9 +184,9 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     if (g.along_tokens) g.aligned = average(*g.along_tokens).second;
   }
   const OverlapSlope& slope = g.slopes.within;
+  const N aligned = g.aligned * calculus.real(g.along_mean.weight - g.along_mean.less);
   auto made = attention_backward(
-      calculus, layer, kept.record, g.x,
-      g.aligned * calculus.real(g.along_mean.weight - g.along_mean.less),
+      calculus, layer, kept.record, g.x, aligned,
       {shared_weights(slope, kept.weights, values_of(calculus, kept.record.apart_v).cross,
                       values_of(calculus, g.x).second),
        slope.own * kept.rise * kept.queries.noise + slope.stream * kept.queries.coherent,
@@ -192,6 +201,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     add_between_sequences(calculus, layer, kept.record, kept.overlap,
                           values_of(calculus, g.x).between, shared, made);
   }
+  if (layer.gives_values) take_first(pass, layer, kept, g, aligned, made);
   AttentionCovariances covariances;
   NormDirections directions;
   double of_queries = 0, of_keys = 0;
@@ -211,10 +221,16 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     covariances = attention_covariances(pass, layer, kept, g, made);
   }
   if (layer.over_memory) add_to_memory(pass, layer, kept, g, made, covariances.memory);
-  if constexpr (C::next_orders)
-    made.v_weight = calculus.positive(
-        N(made.v_weight + fluctuation_of_values(calculus, layer, kept.record, kept.overlaps, g,
-                                                pass.counts(kept.mix.tokens))));
+  if (kept.record.first) add_to_first(pass, layer, kept, g, aligned, made, covariances.v);
+  if constexpr (C::next_orders) {
+    const AttentionRecord<C, X>& record = kept.record;
+    const double more = fluctuation_of_values(
+        calculus, layer, record, kept.overlaps, g, pass.counts(kept.mix.tokens),
+        {record.source, record.apart_source, record.shared_source, 1});
+    made.v_weight =
+        calculus.positive(N(made.v_weight + weight_scale(calculus, layer.v) *
+                                                value_shares(calculus, layer).own * more));
+  }
   const auto part = [&](const Linear& linear, const Places& at, X&& x, const N& gradient,
                         double truncation, const LogCovariance& own_covariance) {
     Gradient<X> own{std::move(x), g.spread, g.error, g.truncation};
@@ -261,9 +277,13 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   if constexpr (C::next_orders) add_size_error(g, kept.spread, 4, layer.q.fan_in);
   part(layer.q, kept.q, std::move(made.q), made.q_weight, made.q_truncation, covariances.q);
   part(layer.k, kept.k, std::move(made.k), made.k_weight, made.k_truncation, covariances.k);
-  g.truncation = above;
-  if constexpr (C::next_orders) add_size_error(g, kept.spread, 2, layer.q.fan_in);
+  const auto with_first = [&](double share) {
+    g.truncation = made.from_first ? mixed_error(above, made.from_first->truncation, share) : above;
+    if constexpr (C::next_orders) add_size_error(g, kept.spread, 2, layer.q.fan_in);
+  };
+  with_first(made.first_of_values);
   part(layer.v, kept.v, std::move(made.v), made.v_weight, made.v_truncation, covariances.v);
+  with_first(made.first_of_input);
   pass.parameter(kept.v.parameter).truncation += made.v_weight_truncation;
   g.log_covariance = covariances.input;
   g.x = std::move(made.input);

@@ -67,6 +67,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
           calculus.value(a * a) * x.overlap.coherent + calculus.value(b2) * branch.overlap.coherent;
       kept.stream_overlaps.push_back(total.overlap.coherent > 0 ? together / total.overlap.coherent
                                                                 : 1);
+      pass.keep_overlaps(kept.stream_overlaps.back());
     }
     kept.scales.push_back(norm_scale(calculus, *sublayer.norm, total.x));
     both = product(both, kept.scales.back());

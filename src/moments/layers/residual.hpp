@@ -165,6 +165,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   // An activation counts what its features make of overlaps itself.
   if (layer.body.empty() || !is_pointwise(layer.body.front())) settle(x);
   const MergedOverlap merged = merge_overlap(x);
+  pass.keep_overlaps(merged.coherent);
   double apart = 1;
   if constexpr (C::next_orders) apart = overlap_deviation(calculus, x).apart;
   Signal<X> start = x;
@@ -224,6 +225,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
     kept.merged = merged;
     kept.law = std::move(law);
     kept.apart = apart;
+    pass.keep_overlaps(kept.stream_overlap);
     pass.template keep<Residual>(std::move(kept));
   };
   if (!layer.norm) {
