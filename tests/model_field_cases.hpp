@@ -121,6 +121,11 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
       spec.relative_buckets = 4;
     if (field.name == "window_pattern") spec.window = 2;
     if (field.name == "layer_scale" || field.name == "norm_scale") spec.placement = Placement::pre;
+    if (field.name == "modulation" || field.section == "condition") {
+      spec.placement = Placement::pre;
+      if (field.section == "condition") spec.modulation = AdaptiveNorm::adaln;
+    }
+    if (field.name == "condition_class_std") spec.condition.classes = 4;
     if (field.name == "patch_bias") spec.input.patch = 8;
     if (field.name == "class_std") spec.class_tokens = 1;
     if (field.name == "class_std" || field.name == "class_tokens") spec.norm_eps = 1e-6;
@@ -151,15 +156,15 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
 
 inline FieldValue value_for(const ModelField& field, const ModelSpec& base) {
   static const std::map<std::string, std::string> names = {
-      {"activation", "relu"},      {"norm", "rmsnorm"},
-      {"placement", "pre"},        {"dropout_place", "input+branch"},
-      {"optimizer", "lion"},       {"scheme", "xavier"},
-      {"distribution", "uniform"}, {"names", "hf-gpt2"},
-      {"input", "tokens"},         {"loss", "mse"},
-      {"reduction", "mean"},       {"pool", "mean"},
-      {"window_pattern", "LG"},    {"rotary_scaling", "linear"},
-      {"rotary_short", "1.5"},     {"rotary_long", "1.5"},
-      {"memory_conv_strides", "2"}};
+      {"activation", "relu"},       {"norm", "rmsnorm"},
+      {"placement", "pre"},         {"dropout_place", "input+branch"},
+      {"optimizer", "lion"},        {"scheme", "xavier"},
+      {"distribution", "uniform"},  {"names", "hf-gpt2"},
+      {"input", "tokens"},          {"loss", "mse"},
+      {"reduction", "mean"},        {"pool", "mean"},
+      {"window_pattern", "LG"},     {"rotary_scaling", "linear"},
+      {"rotary_short", "1.5"},      {"rotary_long", "1.5"},
+      {"memory_conv_strides", "2"}, {"modulation", "adaln-zero"}};
   const FieldValue current = field.get(base);
   switch (field.type) {
     case ModelField::Type::integer: {

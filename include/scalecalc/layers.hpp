@@ -19,6 +19,7 @@
 #include "scalecalc/layers/gated.hpp"
 #include "scalecalc/layers/linear.hpp"
 #include "scalecalc/layers/max_pool.hpp"
+#include "scalecalc/layers/modulation.hpp"
 #include "scalecalc/layers/norm.hpp"
 #include "scalecalc/layers/parallel.hpp"
 #include "scalecalc/layers/pool.hpp"
@@ -33,7 +34,7 @@ namespace scalecalc {
 struct Layer {
   std::variant<Linear, ActivationLayer, Norm, Attention, Residual, Embedding, Gated, Dropout,
                Conv2d, DualStream, Pool, Parallel, Encoder, ClassTokens, Experts, MaxPool, Upsample,
-               Concat>
+               Concat, ConditionLayer, Modulation>
       op;
 };
 

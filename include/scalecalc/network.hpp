@@ -36,6 +36,10 @@ enum class Reduction { sum, mean };
 /// What the head of a transformer reads: every token, the mean of those that are no class tokens,
 /// or the first class token.
 enum class Pooling { none, mean, class_token, last_token };
+/// Whether a vector a sample, the condition, modulates a transformer's norms and gates its
+/// branches: adaln by maps of the model's scheme, adaln_zero by maps that start at 0 (Peebles and
+/// Xie 2023).
+enum class AdaptiveNorm { none, adaln, adaln_zero };
 enum class Loss { cross_entropy, mse };  ///< mse: (1/2)|y - t|^2, targets N(0, target_second)
 /// Where a model's dropout stands; at least one. Vaswani et al. 2017 and GPT-2: input+branch;
 /// PyTorch's encoder layer: branch+activation.
@@ -175,6 +179,7 @@ struct ModelSpec {
   Expr decoder_layers = Expr::symbol("N");
   std::optional<Expr> decoder_alpha = Expr::symbol("alpha");
   std::optional<Expr> decoder_lambda = Expr::symbol("lambda");
+  AdaptiveNorm modulation = AdaptiveNorm::none;
   std::string optimizer = "adam";
 
   struct Init {
@@ -240,6 +245,15 @@ struct ModelSpec {
     std::string conv_strides = "1 2";
     bool sinusoids = false;  ///< added to what leaves them: fixed sines, then cosines (Whisper)
   } memory;
+
+  /// What modulation is by: c = silu(silu(e W_1) W_2 + table[label]).
+  struct Condition {
+    std::int64_t features = 256;  ///< of the embedded vector e of a sample
+    double second = 1.0;
+    double cross = 0.0;        ///< E[e_a e_b] of two samples, within [0, second]
+    std::int64_t classes = 0;  ///< rows of the table of labels; 0: there is none
+    double class_std = 0.02;   ///< of that table
+  } condition;
 
   Loss loss = Loss::cross_entropy;
   double target_second = 1.0;  ///< of mse
@@ -324,6 +338,8 @@ struct Network {
   std::int64_t memory_sequence = 0;
   std::int64_t memory_features = 0;  ///< of a gaussian memory; 0: the memory is as the input
   double memory_second = 1.0, memory_cross = 0.0;
+  std::int64_t condition_features = 0;  ///< of the vector that each sample has; 0: none
+  double condition_second = 1.0, condition_cross = 0.0;
   double logit_softcap = 0.0;  ///< c: the loss reads c tanh(y/c) of the logits y; 0: y
   Loss loss = Loss::cross_entropy;
   double target_second = 1.0;

@@ -117,6 +117,9 @@ std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_imag
   if (spec.layer_scale != 0)
     lines.push_back(fmt::format("layer_scale: it has none, this model multiplies branches by {}",
                                 spec.layer_scale));
+  if (spec.modulation != AdaptiveNorm::none)
+    lines.push_back(
+        "modulation: it has none, a condition modulates this model's norms and branches");
   if (spec.norm == NormKind::dyt)
     lines.emplace_back("norm: it has norms, this model tanh(alpha x) in their place");
   if (!spec.norm_scale.is_one())

@@ -167,6 +167,8 @@ class BackwardPass {
   std::optional<FirstGradient<X>>& first_values() { return first_values_; }
   /// What all cross-attention behind gives the memory.
   std::optional<MemoryGradient<X>>& memory() { return memory_; }
+  /// What all modulations behind give the condition.
+  std::optional<Gradient<X>>& condition() { return condition_; }
   /// Of the logits: known to the head's weights, which are the first to ask.
   std::optional<LogitSlopes<X>> take_logit_slopes() {
     return std::exchange(logit_slopes_, std::nullopt);
@@ -198,6 +200,7 @@ class BackwardPass {
   std::optional<ScoreGradient<X>> scores_;  ///< of residual attention
   std::optional<FirstGradient<X>> first_values_;
   std::optional<MemoryGradient<X>> memory_;
+  std::optional<Gradient<X>> condition_;
 };
 
 }  // namespace scalecalc::moments

@@ -69,6 +69,12 @@ inline double log_variance_of(double relative) {
   return relative < of_few_draws ? std::log1p(relative) : relative;
 }
 
+/// Of a product of two powers of one size whose logarithm has this variance, its mean over the
+/// product of their means.
+inline double product_of_powers(double variance, double left, double right) {
+  return std::exp(variance * left * right);
+}
+
 /// What follows is by what comes in here.
 inline void start_branch(NormVariance& spread) {
   spread.susceptibility = spread.own_ratio = spread.distance_slope = 1;

@@ -140,6 +140,12 @@ class ForwardPass {
     settle(made);
     memory_ = std::move(made);
   }
+  /// The vector of each sample that modulations read; null: none.
+  const Signal<X>* condition() const { return condition_ ? &*condition_ : nullptr; }
+  void set_condition(Signal<X> made) {
+    settle(made);
+    condition_ = std::move(made);
+  }
   std::optional<ScoreSum<X>>& scores() { return scores_; }
   /// Of the last attention that gives its values to those behind it.
   std::optional<FirstValues<X>>& first_values() { return first_values_; }
@@ -167,7 +173,7 @@ class ForwardPass {
   bool backward_, averages_tokens_, makes_memory_;
   bool wants_slope_correlation_ = false, chain_follows_ = false;
   std::optional<ActivationChain<X>> chain_;
-  std::optional<Signal<X>> memory_;
+  std::optional<Signal<X>> memory_, condition_;
   std::optional<ScoreSum<X>> scores_;  ///< of residual attention
   std::optional<FirstValues<X>> first_values_;
   std::size_t bias_table_ = 0;

@@ -218,7 +218,8 @@ struct Gradient {
   /// The same as `follows_size` of the stream's sizes, at a sum and in its branches, that all of a
   /// sample shares: of drop path.
   double size_power = 0;
-  double of_kept = 1;  ///< at a branch's end: E b^2 g^2 over E b^2 E g^2 of drop path's b
+  double of_kept = 1;       ///< at a branch's end: E b^2 g^2 over E b^2 E g^2 of drop path's b
+  double by_condition = 0;  ///< d ln E g^2/d ln |c|^2, as in Signal
   std::optional<SlopeTie> tie{};
   Seldom<PopulationGradient> of_populations{};  ///< below a norm right behind a concatenation
   Seldom<ValueScatter> of_values{};             ///< of such a norm right above the activation

@@ -110,9 +110,11 @@ struct Signal {
   std::optional<ActivationInput> flat;   ///< right behind an activation
   std::shared_ptr<const StreamLaw> law;  ///< of a feature, where an activation and a branch add up
   std::optional<SummedActivation> summed;  ///< right behind a sum of one and a branch
-  double repeats = 0;                      ///< chance that two tokens of a sequence are equal
-  double triples = 0;                      ///< that three are
-  double different = 0;                    ///< how many different ones a sequence has
+  /// d ln E x^2/d ln |c|^2 of the condition c, whose size factors of all layers follow.
+  double by_condition = 0;
+  double repeats = 0;       ///< chance that two tokens of a sequence are equal
+  double triples = 0;       ///< that three are
+  double different = 0;     ///< how many different ones a sequence has
   double collision = 0;     ///< chance that two are the same word, of which some may differ
   bool same_words = false;  ///< tokens of the same word are equal, as often as `repeats` says
   bool sinusoids = false;   ///< fixed ones are a part of it, of a size of its own in each feature

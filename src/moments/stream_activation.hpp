@@ -4,11 +4,13 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "moments/activation_moments.hpp"
 #include "moments/stream_law.hpp"
+#include "moments/words.hpp"
 
-/// Activations of a stream behind an activation (docs/theory/layers.md#stream-law).
+/// A stream behind an activation, and activations of it (docs/theory/layers.md#stream-law).
 namespace scalecalc::moments {
 
 /// Of `function` of a signal with a law, what its values have beside those of a Gaussian of the
@@ -43,6 +45,36 @@ double add_stream_law(C& calculus, const typename C::Function& phi, const Signal
   if (wanted.slopes) record.slopes = sum(record.slopes, uniform(record.slopes, more.slopes));
   if (!std::is_same_v<X, Alike<double>>) return 1;
   return std::min(1.0, more.correlation + in.spread.token_variance);
+}
+
+/// The law of the sum of an activation and a branch that is Gaussian or narrow, on the average over
+/// positions.
+template <class C, class X>
+std::shared_ptr<const StreamSum> law_of_sum(C& calculus, const Residual& layer, const Signal<X>& x,
+                                            const Signal<X>& branch) {
+  if constexpr (C::next_orders) {
+    constexpr double rounding = 1e-9;
+    if (x.dropped || has_words(x) || !x.flat || x.flat->gate || branch.flat) return nullptr;
+    const bool is_gaussian =
+        !branch.dropped && branch.kurtosis <= 3 * branch.mixture.square() + rounding;
+    std::shared_ptr<const StreamCells> from = x.flat->cells;
+    // Cells know the kinds of features that went into the activation.
+    if (!from && !x.mixture.plain()) return nullptr;
+    const Alike<double>& u = x.flat->input;
+    const double variance = u.second - u.mean * u.mean;
+    if (!from) {
+      if (!(variance > 0)) return nullptr;
+      from = std::make_shared<const StreamCells>(stream_cells(
+          calculus.function(x.flat->function)->activation(), gaussian_law(u.mean, variance)));
+    }
+    const Alike<double> f = values_of(calculus, branch.x);
+    const double b = layer.branch;
+    return stream_sum(
+        std::move(from), layer.skip,
+        {b * f.mean, b * b * (f.second - f.mean * f.mean), is_gaussian, branch.mixture});
+  } else {
+    return nullptr;
+  }
 }
 
 }  // namespace scalecalc::moments

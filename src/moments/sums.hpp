@@ -63,6 +63,15 @@ double mask_of_sum(const C& calculus, const Signal<X>& stream, const Signal<X>& 
   return together * together + b2 * b2 * (branch.mask_overlap - follows);
 }
 
+/// How a sum of E y^2 = `total` follows |c|^2.
+template <class C, class X>
+void note_condition(const C& calculus, double a, const Signal<X>& stream, double b,
+                    const Signal<X>& branch, double total, Signal<X>& sum) {
+  const double left = a * a * values_of(calculus, stream.x).second * stream.by_condition,
+               right = b * b * values_of(calculus, branch.x).second * branch.by_condition;
+  sum.by_condition = (left + right) / total;
+}
+
 /// Third and fourth cumulants of a feature, from E x^4/(E x^2)^2 and its skewness over samples.
 struct FeatureCumulants {
   double third = 0, fourth = 0;
@@ -274,6 +283,7 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
                        p * skip.directions.radial + (1 - p) * branch.directions.radial,
                        p * skip.directions.samples + (1 - p) * branch.directions.samples};
     skip.slope_scatter = p * skip.slope_scatter + (1 - p) * branch.slope_scatter;
+    skip.by_condition = p * skip.by_condition + (1 - p) * branch.by_condition;
     skip.size_power = p * skip.size_power + (1 - p) * branch.size_power;
     skip.size_exponent = std::max(skip.size_exponent, branch.size_exponent);
     skip.equal_words = p * skip.equal_words + (1 - p) * branch.equal_words;

@@ -28,6 +28,9 @@ void read(const std::vector<Layer>& layers, Contents& contents) {
       for (const std::vector<Layer>& expert : op.experts) read(expert, contents);
     } else if constexpr (std::is_same_v<Op, Encoder>) {
       read(op.layers, contents);
+    } else if constexpr (std::is_same_v<Op, ConditionLayer>) {
+      read(op.layers, contents);
+      read(op.activated, contents);
     } else if constexpr (std::is_same_v<Op, Concat>) {
       read(op.body, contents);
     } else if constexpr (std::is_same_v<Op, Attention>) {

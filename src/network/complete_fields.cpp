@@ -45,6 +45,10 @@ void complete_fields(ModelSpec& spec, const GivenFields& given) {
         ErrorKind::input, "[memory] is for cross-attention, and this model has none", *memory,
         spec.kind == ModelSpec::Kind::layers ? "use memory = true in an attention, or leave it out"
                                              : "use cross_attention = true, or leave it out");
+  const std::string* condition = given_of(given, "condition");
+  if (condition != nullptr && spec.modulation == AdaptiveNorm::none)
+    throw Error(ErrorKind::input, "[condition] is what modulation is by, and this model has none",
+                *condition, "use modulation = \"adaln-zero\", or leave it out");
   for (const char* field : {"decoder_layers", "decoder_alpha", "decoder_lambda"})
     if (has(given, field) && !spec.encoder_decoder)
       throw Error(ErrorKind::input,

@@ -16,5 +16,8 @@ std::vector<ModelField> init_fields();
 /// Of all roles, in the order of their names.
 std::vector<ModelField> gain_fields();
 std::vector<ModelField> data_fields();
+ModelField modulation_field();
+/// What modulation is by.
+std::vector<ModelField> condition_fields();
 
 }  // namespace scalecalc

@@ -15,6 +15,7 @@ std::string to_string(InputKind kind);
 std::string to_string(Loss loss);
 std::string to_string(Reduction reduction);
 std::string to_string(Pooling pooling);
+std::string to_string(AdaptiveNorm modulation);
 std::string to_string(RotaryScaling scaling);
 
 /// Every name of an enumeration.
@@ -26,6 +27,7 @@ std::vector<std::string> known_names(InputKind);
 std::vector<std::string> known_names(Loss);
 std::vector<std::string> known_names(Reduction);
 std::vector<std::string> known_names(Pooling);
+std::vector<std::string> known_names(AdaptiveNorm);
 std::vector<std::string> known_names(RotaryScaling);
 
 /// Throw Error(input) with the nearest name.
@@ -38,6 +40,7 @@ void from_name(const std::string& name, const std::string& where, InputKind& val
 void from_name(const std::string& name, const std::string& where, Loss& value);
 void from_name(const std::string& name, const std::string& where, Reduction& value);
 void from_name(const std::string& name, const std::string& where, Pooling& value);
+void from_name(const std::string& name, const std::string& where, AdaptiveNorm& value);
 void from_name(const std::string& name, const std::string& where, RotaryScaling& value);
 void from_name(const std::string& name, const std::string& where, DropoutPlaces& value);
 

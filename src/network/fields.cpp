@@ -294,6 +294,7 @@ std::vector<ModelField> more_block_fields() {
                   "of the norms in front of block l's branches, in l, N (LayerNorm Scaling: "
                   "l^(-1/2); default 1)")
           .written_if([](const Spec& spec) { return !spec.norm_scale.is_one(); }),
+      modulation_field(),
       Field("model", "placement", transformer | mlp, &Spec::placement)
           .option(Option::command, "PLACEMENT", "pre",
                   "where the norms stand (scalecalc list placements)"),
@@ -343,7 +344,7 @@ std::vector<ModelField> more_block_fields() {
 std::vector<ModelField> make_fields() {
   std::vector<ModelField> fields;
   for (const auto make : {shape_fields, block_fields, rotary_fields, more_block_fields, init_fields,
-                          gain_fields, data_fields})
+                          gain_fields, data_fields, condition_fields})
     for (ModelField& field : make()) {
       if (field.section == "memory")
         field.is_written = [own = field.is_written](const Spec& spec) {

@@ -38,6 +38,11 @@ Network lay_out(const Parts& parts, const Blocks& blocks) {
   network.memory_features = spec.memory.features;
   network.memory_second = spec.memory.second;
   network.memory_cross = spec.memory.cross;
+  if (spec.modulation != AdaptiveNorm::none) {
+    network.condition_features = spec.condition.features;
+    network.condition_second = spec.condition.second;
+    network.condition_cross = spec.condition.cross;
+  }
   network.logit_softcap = spec.logit_softcap;
   network.loss = spec.loss;
   network.target_second = spec.target_second;

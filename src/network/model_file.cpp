@@ -31,8 +31,8 @@ const TomlEntry* find(const TomlTable& table, const std::string& key) {
 }
 
 void check_sections(const TomlTable& root) {
-  const std::vector<std::string> known = {"model", "init",  "input", "memory",
-                                          "loss",  "names", "layer"};
+  const std::vector<std::string> known = {"model",     "init", "input", "memory",
+                                          "condition", "loss", "names", "layer"};
   for (const TomlEntry& section : root)
     if (std::find(known.begin(), known.end(), section.key) == known.end())
       throw unknown_name("section", section.key, known, section.where);
@@ -198,7 +198,7 @@ void read_sections(Reading& model, const TomlTable& root, const std::string& nam
   if (first == nullptr)
     throw Error(ErrorKind::input, "a model file without [model]", base::shortened(name), beginning);
   read_start(model, table_of(*first), name, bases);
-  for (const char* section : {"model", "input", "memory", "loss", "init"})
+  for (const char* section : {"model", "input", "memory", "condition", "loss", "init"})
     if (const TomlEntry* entries = find(root, section)) {
       model.given[section] = entries->where;
       read_section(model, *entries);

@@ -70,6 +70,13 @@ const Names<Pooling>& poolings() {
   return all;
 }
 
+const Names<AdaptiveNorm>& modulations() {
+  static const Names<AdaptiveNorm> all = {{"none", AdaptiveNorm::none},
+                                          {"adaln", AdaptiveNorm::adaln},
+                                          {"adaln-zero", AdaptiveNorm::adaln_zero}};
+  return all;
+}
+
 const Names<RotaryScaling>& scalings() {
   static const Names<RotaryScaling> all = {
       {"none", RotaryScaling::none},       {"linear", RotaryScaling::linear},
@@ -127,6 +134,9 @@ std::string to_string(Reduction reduction) {
 std::string to_string(Pooling pooling) {
   return name_of(poolings(), pooling);
 }
+std::string to_string(AdaptiveNorm modulation) {
+  return name_of(modulations(), modulation);
+}
 std::string to_string(RotaryScaling scaling) {
   return name_of(scalings(), scaling);
 }
@@ -167,6 +177,9 @@ std::vector<std::string> known_names(Reduction) {
 std::vector<std::string> known_names(Pooling) {
   return names_of(poolings());
 }
+std::vector<std::string> known_names(AdaptiveNorm) {
+  return names_of(modulations());
+}
 std::vector<std::string> known_names(RotaryScaling) {
   return names_of(scalings());
 }
@@ -197,6 +210,9 @@ void from_name(const std::string& name, const std::string& where, Reduction& val
 }
 void from_name(const std::string& name, const std::string& where, Pooling& value) {
   value = by_name(poolings(), "pool", name, where);
+}
+void from_name(const std::string& name, const std::string& where, AdaptiveNorm& value) {
+  value = by_name(modulations(), "modulation", name, where);
 }
 void from_name(const std::string& name, const std::string& where, RotaryScaling& value) {
   value = by_name(scalings(), "rotary_scaling", name, where);

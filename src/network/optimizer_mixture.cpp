@@ -40,8 +40,9 @@ std::string_view group_of(std::string_view role) {
 
 const std::vector<std::string>& mixture_roles() {
   static const std::vector<std::string> roles = {
-      "attention", "ffn",    "q",         "k",    "v",    "o",    "ffn_gate", "ffn_in",
-      "ffn_out",   "linear", "embedding", "head", "bias", "norm", "scale"};
+      "attention",  "ffn",       "q",       "k",      "v",     "o",
+      "ffn_gate",   "ffn_in",    "ffn_out", "linear", "patch", "condition",
+      "modulation", "embedding", "head",    "bias",   "norm",  "scale"};
   return roles;
 }
 

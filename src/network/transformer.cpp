@@ -45,6 +45,7 @@ class Transformer {
     attention_.k = parts.linear("k", width, keys, true);
     attention_.v = parts.linear("v", width, keys, true);
     attention_.o = parts.linear("o", queries, width, true);
+    modulation_ = parts.linear("modulation", width, width, false);
     dense_ = ffn_weights(ffn);
     if (spec_.experts == 0) return;
     experts_ = spec_.expert_ffn == 0 ? dense_
@@ -62,6 +63,7 @@ class Transformer {
     const double scale = norm_scale(spec_, i);
     Parallel together{block + ".branches", {}};
     const auto add = [&](const std::string& path, std::vector<Layer> body) {
+      if (spec_.modulation != AdaptiveNorm::none) body = modulated(path, std::move(body));
       if (own_norms) body = parts_.normed(path, std::move(body), scale);
       if (spec_.parallel)
         together.branches.push_back(std::move(body));
@@ -79,7 +81,21 @@ class Transformer {
     use(parts_.residual(block, std::move(body)));
   }
 
+  /// x (1 + s) + t behind a norm.
+  Layer modulated_norm(const std::string& path) const {
+    return {Modulation{path + ".modulated", at(modulation_, path + ".modulation.scale"),
+                       at(modulation_, path + ".modulation.shift")}};
+  }
+
  private:
+  /// A branch between the modulation of its norm and its gate.
+  std::vector<Layer> modulated(const std::string& path, std::vector<Layer> body) const {
+    body.insert(body.begin(), modulated_norm(path));
+    body.push_back(
+        {Modulation{path + ".gated", at(modulation_, path + ".modulation.gate"), std::nullopt}});
+    return body;
+  }
+
   std::int64_t window_of(std::int64_t block) const {
     const std::string& pattern = spec_.window_pattern;
     const auto at = static_cast<std::size_t>(block) % pattern.size();
@@ -190,6 +206,7 @@ class Transformer {
       layers += 1;
     if (placement == Placement::sub_ln) layers += 1;
     if (parts_.drops(&DropoutPlaces::branch)) layers += 1;
+    if (spec_.modulation != AdaptiveNorm::none) layers += 2;
     std::vector<Layer> body;
     body.reserve(layers);
     return body;
@@ -207,6 +224,7 @@ class Transformer {
   Rotary local_rotary_;  ///< of blocks with the window, where it is another
   FfnWeights dense_, experts_, shared_;
   Linear router_, shared_gate_;
+  Linear modulation_;  ///< of the scale, the shift or the gate of a branch
 };
 
 /// Features of the tables of tokens.
@@ -225,6 +243,23 @@ void add_patches(const Parts& parts, std::vector<Layer>& layers) {
   if (spec.class_tokens > 0 || spec.input.positions > 0)
     layers.push_back({ClassTokens{"embedding", spec.class_tokens, spec.width, spec.sequence,
                                   spec.input.class_std, std::sqrt(spec.input.positions)}});
+}
+
+/// c = silu(silu(e W_1) W_2 + table[label]), which every modulation reads.
+void add_condition(const Parts& parts, std::vector<Layer>& layers) {
+  const ModelSpec& spec = parts.spec();
+  if (spec.modulation == AdaptiveNorm::none) return;
+  const Fan width{spec.width, Expr::symbol("width")},
+      features{spec.condition.features, Expr(spec.condition.features)};
+  const auto activation = [](const char* path) { return Layer{ActivationLayer{path, "silu"}}; };
+  ConditionLayer condition{
+      "condition", {}, spec.condition.classes, spec.width, spec.condition.class_std, {}};
+  condition.layers.push_back(
+      {at(parts.linear("condition", features, width, false), "condition.in")});
+  condition.layers.push_back(activation("condition.act"));
+  condition.layers.push_back({at(parts.linear("condition", width, width, false), "condition.out")});
+  condition.activated.push_back(activation("condition.activated"));
+  layers.push_back({std::move(condition)});
 }
 
 void add_embedding(const ModelSpec& spec, const std::string& prefix, std::vector<Layer>& layers) {
@@ -270,6 +305,8 @@ void add_stack(const Parts& parts, std::int64_t blocks, const std::string& prefi
     });
     if (has_final_norm(spec.placement) && spec.norm != NormKind::none)
       layers.push_back({parts.norm(prefix + "final_norm", spec.width)});
+    if (spec.modulation != AdaptiveNorm::none)
+      layers.push_back(transformer.modulated_norm(prefix + "final_norm"));
   }
 }
 
@@ -311,6 +348,7 @@ void add_head(const Parts& parts, std::vector<Layer>& layers) {
 void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers) {
   if (parts.spec().input.kind == InputKind::gaussian) add_patches(parts, layers);
   add_embedding(parts.spec(), "", layers);
+  add_condition(parts, layers);
   add_stack(parts, blocks, "", layers);
   add_head(parts, layers);
 }

@@ -38,7 +38,7 @@ bool is_transformer_scheme(const std::string& scheme) {
 
 const std::vector<std::string>& gain_roles(Kind kind) {
   static const std::vector<std::string> transformer = {
-      "q", "k", "v", "o", "ffn_gate", "ffn_in", "ffn_out", "head", "patch", "router"};
+      "q", "k", "v", "o", "ffn_gate", "ffn_in", "ffn_out", "head", "patch", "router", "modulation"};
   static const std::vector<std::string> others = {"linear", "head"};
   return kind == Kind::transformer ? transformer : others;
 }
@@ -71,6 +71,7 @@ Expr scheme_variance(const ModelSpec& spec, const std::string& role, const Expr&
 
 Expr role_gain(const ModelSpec& spec, const std::string& role, bool in_branch) {
   const bool fixup = spec.placement == Placement::fixup && in_branch;
+  if (role == "modulation" && spec.modulation == AdaptiveNorm::adaln_zero) return 0;
   const Expr factor = fixup ? fixup_factor(spec, role) : Expr(1);
   const auto given = spec.init.gain.find(role);
   if (given != spec.init.gain.end()) return given->second * factor;

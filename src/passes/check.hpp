@@ -30,9 +30,11 @@ struct Footprint {
 /// What is known of a network once it has been followed from its input to its head.
 struct Checked {
   Footprint footprint;
-  std::int64_t output_tokens = 0;  ///< of one sequence, at the head
-  std::int64_t memory_width = 0;   ///< features of the memory that is drawn; 0: none is
-  std::int64_t memory_vocab = 0;   ///< words of an encoder's tokens; 0: it reads none
+  std::int64_t output_tokens = 0;      ///< of one sequence, at the head
+  std::int64_t memory_width = 0;       ///< features of the memory that is drawn; 0: none is
+  std::int64_t memory_vocab = 0;       ///< words of an encoder's tokens; 0: it reads none
+  std::int64_t condition_width = 0;    ///< features of the vector of a sample; 0: there is none
+  std::int64_t condition_classes = 0;  ///< of its labels; 0: there are none
   tensor::Functions functions;
 };
 

@@ -50,6 +50,7 @@ Checker::Checker(const Network& network, Checked& checked)
     : batch_(static_cast<double>(network.batch)),
       memory_input_{network.memory_sequence,
                     network.memory_features != 0 ? network.memory_features : network.features},
+      condition_input_{1, network.condition_features},
       tokens_(network.input == InputKind::tokens),
       memory_ids_(tokens_ && network.memory_features == 0),
       at_{network.sequence, network.features},

@@ -36,20 +36,23 @@ class Packed {
     scores_ = place(carried.scores);
     memory_ = place(carried.memory);
     values_ = place(carried.values);
+    condition_ = place(carried.condition);
   }
   static Value together(Tape<Real>& tape, const Value& x, const Carried<Real>& carried) {
     Value all = x;
-    for (const auto* each : {&carried.scores, &carried.memory, &carried.values})
+    for (const auto* each : {&carried.scores, &carried.memory, &carried.values, &carried.condition})
       if (*each) all = join(tape, all, **each);
     return all;
   }
   /// Gives the pass what it goes on with, and returns the stream.
   Value unpack(Tape<Real>& tape, const Value& packed, Forward<Real>& pass) const {
-    const bool alone = scores_.rows == 0 && memory_.rows == 0 && values_.rows == 0;
+    const bool alone =
+        scores_.rows == 0 && memory_.rows == 0 && values_.rows == 0 && condition_.rows == 0;
     Carried<Real>& carried = pass.carried();
     if (scores_.rows > 0) carried.scores = taken(tape, packed, scores_);
     if (memory_.rows > 0) carried.memory = taken(tape, packed, memory_);
     if (values_.rows > 0) carried.values = taken(tape, packed, values_);
+    if (condition_.rows > 0) carried.condition = taken(tape, packed, condition_);
     return alone ? packed : taken(tape, packed, stream_);
   }
 
@@ -57,7 +60,7 @@ class Packed {
   static Value taken(Tape<Real>& tape, const Value& packed, const Extract& at) {
     return part(tape, packed, at.offset, at.rows, at.columns);
   }
-  Extract stream_, scores_, memory_, values_;
+  Extract stream_, scores_, memory_, values_, condition_;
 };
 
 /// The outermost layers in groups that keep their input alone.

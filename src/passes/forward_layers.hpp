@@ -10,6 +10,7 @@
 #include "base/deadline.hpp"
 #include "passes/carried.hpp"
 #include "passes/forward.hpp"
+#include "passes/modulate.hpp"
 #include "passes/score_biases.hpp"
 #include "passes/sinusoids.hpp"
 #include "tensor/ops.hpp"
@@ -211,17 +212,12 @@ class Forward {
   /// Of the last table, for each head of each sequence.
   const Value& relative(const Attention& layer, const AttentionShape& shape) {
     if (relative_ && relative_of_ == at_.biases) return *relative_;
-    std::vector<std::int32_t> buckets;
-    buckets.reserve(static_cast<std::size_t>(shape.tokens * shape.key_tokens()));
-    for (std::int64_t t = 0; t < shape.tokens; ++t)
-      for (std::int64_t s = 0; s < shape.key_tokens(); ++s)
-        buckets.push_back(
-            static_cast<std::int32_t>(relative_bucket(layer.relative, layer.causal, s - t)));
     relative_of_ = at_.biases;
     return relative_.emplace(relative_biases(
         tape_,
         {shape.sequences, shape.heads, shape.tokens, shape.key_tokens(), layer.relative.buckets},
-        tape_.indices(buckets), tape_.parameter(at_.biases, drawn_.parameters[at_.biases])));
+        tape_.indices(score_buckets(layer, shape)),
+        tape_.parameter(at_.biases, drawn_.parameters[at_.biases])));
   }
   /// What is added to the scores of q and k; null: nothing.
   const Value* added(const Attention& layer, const AttentionShape& shape) {
@@ -256,7 +252,6 @@ class Forward {
     if (layer.norm) mix = apply(*layer.norm, mix);
     return apply(layer.o, mix);
   }
-
   /// (1 - s) v + s u.
   Value with_first(const Attention& layer, const Value& v) {
     if (layer.gives_values) carried_.values = v;
@@ -419,6 +414,20 @@ class Forward {
     in_encoder_ = false;
     carried_.scores = scores;
     return x;
+  }
+  Value apply(const ConditionLayer& layer, const Value& x) {
+    Value c = tape_.leaf(drawn_.data.condition);
+    c = run(layer.layers, seen(layer.path + ".input", "input", std::move(c)));
+    if (layer.classes > 0) c = blend(tape_, 1.0, c, 1.0, embed(tape_, next(), drawn_.data.labels));
+    carried_.condition = run(layer.activated, seen(layer.path, "condition", std::move(c)));
+    return x;
+  }
+  Value apply(const Modulation& layer, const Value& x) {
+    const Value factor = apply(layer.factor, *carried_.condition);
+    std::optional<Value> shift;
+    if (layer.shift) shift = apply(*layer.shift, *carried_.condition);
+    return seen(layer.path, "modulation",
+                modulate(tape_, x, tokens(x), factor, shift ? &*shift : nullptr));
   }
 
   const Network& network_;

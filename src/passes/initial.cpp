@@ -166,6 +166,16 @@ Data<Real> draw_data(const Plan& plan, std::uint64_t seed,
          network.memory_second, network.memory_cross},
         seed, device);
   }
+  if (plan.checked.condition_width > 0)
+    // Of the conditions of two samples E e_a e_b is what tokens of one sequence have.
+    data.condition =
+        gaussian_tokens<Real>({"condition", 1, network.batch, network.condition_features,
+                               network.condition_second, network.condition_cross},
+                              seed, device);
+  if (plan.checked.condition_classes > 0)
+    data.labels = upload(uniform_indices({seed, stream_id("condition.labels")},
+                                         plan.checked.condition_classes, network.batch),
+                         device);
   if (plan.checked.memory_vocab > 0)
     data.memory_ids = upload(
         token_ids(network, "memory.ids", plan.checked.memory_vocab, network.memory_sequence, seed),

@@ -24,6 +24,8 @@ struct Data {
   tensor::Tensor<std::int32_t> ids;         ///< (tokens, 1) of token input
   tensor::Tensor<Real> memory;              ///< (memory tokens, features), where something reads it
   tensor::Tensor<std::int32_t> memory_ids;  ///< (memory tokens, 1) that an encoder reads
+  tensor::Tensor<Real> condition;           ///< (sequences, features), where modulations read it
+  tensor::Tensor<std::int32_t> labels;      ///< (sequences, 1) of the condition, where it has any
   tensor::Tensor<std::int32_t> targets;     ///< (rows of the logits, 1) of cross-entropy
   tensor::Tensor<Real> values;              ///< (rows of the logits, classes) of mse
 };

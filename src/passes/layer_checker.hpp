@@ -35,6 +35,8 @@ class Checker {
   void operator()(const MaxPool& layer);
   void operator()(const Upsample& layer);
   void operator()(const Concat& layer);
+  void operator()(const ConditionLayer& layer);
+  void operator()(const Modulation& layer);
 
  private:
   void expect(const std::string& path, std::int64_t width) const;
@@ -49,6 +51,8 @@ class Checker {
   void conv_sizes(const Conv2d& layer) const;
   void image(const std::string& path, std::int64_t height, std::int64_t width) const;
   void branch(const Residual& layer);
+  /// A map of the condition to a vector as wide as the stream.
+  void map_of_condition(const std::string& path, const Linear& layer);
   void rate(const std::string& path, double value) const;
   void add_parameters(std::int64_t rows, std::int64_t columns);
   void add_product(std::int64_t rows, std::int64_t columns);
@@ -57,8 +61,10 @@ class Checker {
   double batch_;
   Shape memory_input_;
   std::optional<Shape> memory_;  ///< what an encoder makes of it
-  bool tokens_;                  ///< the inputs are ids
-  bool memory_ids_;              ///< those of an encoder are, too
+  Shape condition_input_;
+  std::optional<Shape> condition_;
+  bool tokens_;      ///< the inputs are ids
+  bool memory_ids_;  ///< those of an encoder are, too
   Shape at_;
   bool ids_;
   std::optional<Shape> scores_;  ///< tokens and heads of residual attention so far

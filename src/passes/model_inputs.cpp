@@ -37,6 +37,8 @@ bool same_data(const Plan& a, const Plan& b) {
          x.features == y.features && x.classes == y.classes && a.outputs() == b.outputs() &&
          x.memory_sequence == y.memory_sequence &&
          a.checked.memory_width == b.checked.memory_width &&
+         a.checked.condition_width == b.checked.condition_width &&
+         a.checked.condition_classes == b.checked.condition_classes &&
          a.checked.memory_vocab == b.checked.memory_vocab;
 }
 

@@ -31,4 +31,16 @@ std::vector<Real> score_biases(const Attention& layer, const tensor::AttentionSh
   return made;
 }
 
+/// Of relative biases: the row of their table of each query and key.
+inline std::vector<std::int32_t> score_buckets(const Attention& layer,
+                                               const tensor::AttentionShape& shape) {
+  std::vector<std::int32_t> buckets;
+  buckets.reserve(static_cast<std::size_t>(shape.tokens * shape.key_tokens()));
+  for (std::int64_t t = 0; t < shape.tokens; ++t)
+    for (std::int64_t s = 0; s < shape.key_tokens(); ++s)
+      buckets.push_back(
+          static_cast<std::int32_t>(relative_bucket(layer.relative, layer.causal, s - t)));
+  return buckets;
+}
+
 }  // namespace scalecalc::passes

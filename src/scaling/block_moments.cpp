@@ -79,6 +79,10 @@ BlockMoments block_moments(const ModelSpec& spec) {
                 "what a block adds is found for blocks that are alike, and norm_scale is not the "
                 "same in all",
                 "norm_scale", "leave norm_scale out");
+  if (spec.modulation != AdaptiveNorm::none)
+    throw Error(ErrorKind::input,
+                "what a block adds is found without a condition, and modulation gates it by one",
+                "modulation", "leave modulation out");
   if (spec.norm == NormKind::dyt)
     throw Error(ErrorKind::input,
                 "what a block adds is found beside norms, and dyt divides by nothing", "norm",

@@ -433,6 +433,7 @@ Point Walk::step(const Op& layer, const Point&) {
   if constexpr (std::is_same_v<Op, MaxPool>) kind = "max pools";
   if constexpr (std::is_same_v<Op, Upsample>) kind = "images that are made larger";
   if constexpr (std::is_same_v<Op, Concat>) kind = "skips that are concatenated";
+  if constexpr (std::is_same_v<Op, ConditionLayer>) kind = "norms that a condition modulates";
   throw no_rule(layer.path, kind);
 }
 template Point Walk::step(const Conv2d&, const Point&);
@@ -443,5 +444,7 @@ template Point Walk::step(const Experts&, const Point&);
 template Point Walk::step(const MaxPool&, const Point&);
 template Point Walk::step(const Upsample&, const Point&);
 template Point Walk::step(const Concat&, const Point&);
+template Point Walk::step(const ConditionLayer&, const Point&);
+template Point Walk::step(const Modulation&, const Point&);
 
 }  // namespace scalecalc::steps

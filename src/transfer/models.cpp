@@ -408,6 +408,10 @@ TransferModel generic_transfer_model(int matrices) {
 
 TransferModel transfer_model(const ModelSpec& spec, const std::vector<GrowthAxis>& axes) {
   const bool deepens = std::ranges::find(axes, GrowthAxis::depth) != axes.end();
+  if (spec.modulation != AdaptiveNorm::none)
+    throw Error(ErrorKind::input,
+                "no rule of transfer covers the maps of a condition, which all blocks read",
+                "modulation", "leave modulation out");
   const ModelSpec base = shallow(spec, deepens);
   const Pair in_width = laid_out(base, GrowthAxis::width);
   if (std::ranges::any_of(in_width.small.parameters, [](const PlacedParameter& parameter) {

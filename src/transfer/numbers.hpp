@@ -45,6 +45,9 @@ class NumbersOfLayer {
     found_(layer.path + ".class", Follows::parameter, layer.std);
     found_(layer.path + ".position", Follows::parameter, layer.position_std);
   }
+  void operator()(ConditionLayer& layer) {
+    found_(layer.path + ".class", Follows::parameter, layer.class_std);
+  }
   void operator()(Residual& layer) {
     found_(layer.path + " skip", Follows::skip, layer.skip);
     if (layer.trainable_branch)

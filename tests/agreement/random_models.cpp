@@ -310,6 +310,29 @@ void draw_value_residual(Draws draw, ModelSpec& spec) {
   if (draw.chance(12)) spec.value_residual = draw.of({0.5, 0.5, 0.2, 0.9});
 }
 
+/// Norms and gates by a condition, of models that have nothing that it has no place beside.
+void draw_modulation(Draws draw, ModelSpec& spec) {
+  const bool over_token = spec.norm == NormKind::layernorm || spec.norm == NormKind::rmsnorm;
+  if (spec.encoder_decoder || spec.tie_head || spec.head_transform || spec.class_tokens > 0 ||
+      spec.pool != Pooling::none || spec.parallel || spec.drop_path > 0 || !over_token ||
+      !draw.chance(20))
+    return;
+  if (spec.placement != Placement::pre) {
+    spec.placement = Placement::pre;
+    spec.ramp = 1;
+  }
+  spec.norm_affine = spec.gain_offset = false;
+  spec.layer_scale = 0;
+  spec.modulation = draw.chance(60) ? AdaptiveNorm::adaln : AdaptiveNorm::adaln_zero;
+  spec.condition.features = draw.of<std::int64_t>({16, 64, 256});
+  spec.condition.second = draw.of({0.5, 1.0, 1.0, 3.0});
+  spec.condition.cross = spec.condition.second * draw.of({0.0, 0.0, 0.3, 0.9});
+  if (draw.chance(40)) {
+    spec.condition.classes = draw.of<std::int64_t>({2, 10, 1000});
+    spec.condition.class_std = draw.of({0.02, 0.5, 1.0});
+  }
+}
+
 ModelSpec random_transformer(Draws& draw) {
   ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
   draw_sizes(draw, spec);
@@ -339,8 +362,10 @@ ModelSpec random_transformer(Draws& draw) {
   draw_dyt(last.apart().apart(), spec);
   draw_last(last.apart().apart().apart().apart().apart(), spec);
   if (spec.norm != NormKind::dyt) draw_norm_scale(last.apart().apart().apart(), spec);
-  draw_ngpt(last.apart().apart().apart().apart().apart().apart(), spec);
-  draw_value_residual(last.apart().apart().apart().apart().apart().apart().apart(), spec);
+  const Draws sums = last.apart().apart().apart().apart().apart().apart();
+  draw_ngpt(sums, spec);
+  draw_value_residual(sums.apart(), spec);
+  draw_modulation(sums.apart().apart(), spec);
   return spec;
 }
 

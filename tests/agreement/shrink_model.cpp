@@ -39,6 +39,10 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.attention_softcap; });
   reset([](auto& s) -> auto& { return s.logit_softcap; });
   reset([](auto& s) -> auto& { return s.gain_offset; });
+  reset([](auto& s) -> auto& { return s.modulation; });
+  reset([](auto& s) -> auto& { return s.condition; });
+  reset([](auto& s) -> auto& { return s.condition.classes; });
+  reset([](auto& s) -> auto& { return s.condition.cross; });
   reset([](auto& s) -> auto& { return s.layer_scale; });
   reset([](auto& s) -> auto& { return s.norm_scale; });
   reset([](auto& s) -> auto& { return s.norm_alpha; });

@@ -72,7 +72,9 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   add(name == "class_tokens", "norm_eps=1e-6");
   add(name == "class_std", "norm_eps=1e-6, class_tokens=1");
   add(name == "patch_bias", "patch=8");
-  add(name == "layer_scale" || name == "norm_scale", "placement=pre");
+  add(name == "layer_scale" || name == "norm_scale" || name == "modulation", "placement=pre");
+  add(tried.field->section == "condition", "placement=pre, modulation=adaln");
+  add(name == "condition_class_std", "condition_classes=4");
   add(name == "qk_norm_all", "qk_norm=true");
   add(name == "gain_offset", "norm_affine=true");
   add(name == "norm_alpha", "norm=dyt");

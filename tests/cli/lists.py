@@ -43,6 +43,7 @@ BASES = {
 
 # Two values of an option, and what it needs beside them.
 FLAG = (["true", "false"], [])
+MODULATED = ["--placement", "pre", "--modulation", "adaln"]
 FRAMES = ["--memory-features", "4", "--encoder-decoder", "--input", "tokens"]
 VALUES = {
     "ACTIVATION": (["gelu", "tanh"], []),
@@ -121,6 +122,12 @@ VALUES = {
     "--layer-scale": (["0.5", "1"], ["--placement", "pre"]),
     "--norm-alpha": (["0.5", "1"], ["--norm", "dyt"]),
     "--norm-scale": (["1", "l^(-1/2)"], ["--placement", "pre"]),
+    "--modulation": (["adaln", "adaln-zero"], ["--placement", "pre"]),
+    "--condition-features": (["8", "16"], MODULATED),
+    "--condition-second": (["1", "2"], MODULATED),
+    "--condition-cross": (["0", "0.1"], MODULATED),
+    "--condition-classes": (["2", "4"], MODULATED),
+    "--condition-class-std": (["0.5", "1"], MODULATED + ["--condition-classes", "4"]),
     "--drop-path": (["0.1", "0.2"], ["--placement", "pre"]),
     "--scheme": (["lecun", "he"], []),
     "--std": (["0.02", "0.05"], []),

@@ -7,6 +7,7 @@
 #include "moments/positions.hpp"
 #include "moments/sample_norm.hpp"
 #include "sample.hpp"
+#include "support.hpp"
 #include "tolerance.hpp"
 
 using namespace scalecalc;

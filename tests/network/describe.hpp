@@ -71,6 +71,17 @@ struct Describe {
     describe(layer.layers, out);
     out.push_back(")");
   }
+  void operator()(const ConditionLayer& layer) const {
+    out.push_back("condition( " + layer.path);
+    describe(layer.layers, out);
+    out.push_back(layer.classes > 0 ? ") classes" : ")");
+    describe(layer.activated, out);
+  }
+  void operator()(const Modulation& layer) const {
+    out.push_back("linear " + layer.factor.path);
+    if (layer.shift) out.push_back("linear " + layer.shift->path);
+    out.push_back("modulation " + layer.path);
+  }
   void operator()(const Embedding& layer) const { out.push_back("embedding " + layer.path); }
   void operator()(const ClassTokens& layer) const { out.push_back("class tokens " + layer.path); }
 };

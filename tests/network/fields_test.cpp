@@ -34,6 +34,10 @@ auto members(const RotaryStretch& stretch) {
   return std::tie(scaling, factor, original, low, high, truncate, attention, short_factors,
                   long_factors);
 }
+auto members(const ModelSpec::Condition& condition) {
+  const auto& [features, second, cross, classes, class_std] = condition;
+  return std::tie(features, second, cross, classes, class_std);
+}
 auto members(const ModelSpec& spec) {
   const auto& [kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
                batch, causal, activation, gated, experts, top_k, expert_ffn, norm_topk_prob,
@@ -45,8 +49,8 @@ auto members(const ModelSpec& spec) {
                ntk, bias, attention_bias, qkv_bias, k_bias, ffn_bias, patch_bias, head_bias,
                norm_affine, gain_offset, layer_scale, norm, norm_eps, norm_alpha, norm_scale,
                placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
-               decoder_alpha, decoder_lambda, optimizer, init, names, input, memory, loss,
-               target_second, reduction, ramp, layer_list, height] = spec;
+               decoder_alpha, decoder_lambda, modulation, optimizer, init, names, input, memory,
+               condition, loss, target_second, reduction, ramp, layer_list, height] = spec;
   // [names] and [[layer]] are no fields of one value.
   static_cast<void>(names);
   static_cast<void>(layer_list);
@@ -61,9 +65,9 @@ auto members(const ModelSpec& spec) {
                ntk, bias, attention_bias, qkv_bias, k_bias, ffn_bias, patch_bias, head_bias,
                norm_affine, gain_offset, layer_scale, norm, norm_eps, norm_alpha, norm_scale,
                placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
-               decoder_alpha, decoder_lambda, optimizer, loss, target_second, reduction, ramp,
-               height),
-      members(init), members(rotary), members(input), members(memory));
+               decoder_alpha, decoder_lambda, modulation, optimizer, loss, target_second, reduction,
+               ramp, height),
+      members(init), members(rotary), members(input), members(memory), members(condition));
 }
 
 template <std::size_t... Index>

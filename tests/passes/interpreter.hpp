@@ -29,6 +29,9 @@ class Interpreter {
       memory_ = rows_of({data.memory.data(), data.memory.rows(), data.memory.columns()});
     for (std::int64_t t = 0; t < data.memory_ids.size(); ++t)
       memory_.push_back({static_cast<double>(data.memory_ids.data()[t])});
+    if (const auto& c = data.condition; !c.empty())
+      condition_ = rows_of({c.data(), c.rows(), c.columns()});
+    labels_ = data.labels.data();
     Rows x;
     for (std::int64_t t = 0; t < tokens; ++t) {
       if (network_.input == InputKind::tokens) {
@@ -315,6 +318,29 @@ class Interpreter {
     scores.swap(scores_);
     return x;
   }
+  /// Of each sample one row, and the stream goes by.
+  Rows run(const ConditionLayer& layer, const Rows& x) {
+    Rows c = run(layer.layers, condition_);
+    if (layer.classes > 0) {
+      const Rows table = next();
+      for (std::size_t b = 0; b < c.size(); ++b)
+        for (std::size_t i = 0; i < c[b].size(); ++i)
+          c[b][i] += table[static_cast<std::size_t>(labels_[b])][i];
+    }
+    condition_ = run(layer.activated, std::move(c));
+    return x;
+  }
+  Rows run(const Modulation& layer, Rows x) {
+    const Rows factor = run(layer.factor, condition_);
+    const Rows shift = layer.shift ? run(*layer.shift, condition_) : Rows();
+    const std::size_t tokens = x.size() / condition_.size();
+    for (std::size_t t = 0; t < x.size(); ++t)
+      for (std::size_t i = 0; i < x[t].size(); ++i) {
+        const double s = factor[t / tokens][i];
+        x[t][i] = layer.shift ? x[t][i] * (1 + s) + shift[t / tokens][i] : x[t][i] * s;
+      }
+    return x;
+  }
   Rows run(const Gated& layer, const Rows& x) {
     Rows gate = run(layer.gate, x);
     const Rows in = run(layer.in, x);
@@ -417,7 +443,8 @@ class Interpreter {
 
   const Network& network_;
   const Passes<double>& passes_;
-  Rows memory_;
+  Rows memory_, condition_;
+  const std::int32_t* labels_ = nullptr;
   Rows scores_;  ///< of residual attention
   Rows first_values_;
   Rows biases_;  ///< the last table of scores' biases

@@ -30,6 +30,38 @@ TEST_CASE("layers: gated units") {
   }
 }
 
+TEST_CASE("layers: a condition, with labels or without, modulates norms and gates branches") {
+  for (const std::int64_t classes : {0, 3})
+    for (const std::int64_t batch : {1, 3}) {
+      CAPTURE(classes);
+      ConditionLayer condition{"condition", {{dense("condition.in", 5, 6)}}, classes, 6, 0.5, {}};
+      condition.activated = {{ActivationLayer{"condition.activated", "silu"}}};
+      const Modulation norm{"modulated", dense("scale", 6, 6), dense("shift", 6, 6)},
+          gate{"gated", dense("gate", 6, 6), std::nullopt};
+      Network network = around(
+          {{condition},
+           {residual("block",
+                     {norm_layer(NormKind::rmsnorm), {norm}, {dense("block.in", 6, 6)}, {gate}})},
+           {ActivationLayer{"act", "tanh"}}});
+      network.batch = batch;
+      network.condition_features = 5;
+      network.condition_cross = 0.5;
+      check_gradients(network);
+    }
+}
+
+TEST_CASE("layers: what a modulation asks for") {
+  const Modulation gate{"gated", dense("gate", 6, 6), std::nullopt};
+  CHECK(refusal_of(around({{gate}})).find("there is no condition") == 0);
+  ConditionLayer condition{"condition", {{dense("condition.in", 5, 4)}}, 0, 4, 0, {}};
+  Network network = around({{condition}, {gate}});
+  CHECK(refusal_of(network).find("condition_features") == 0);
+  network.condition_features = 5;
+  CHECK(refusal_of(network).find("width 4 expected, got 6") == 0);
+  network.layers.insert(network.layers.begin(), {condition});
+  CHECK(refusal_of(network).find("the condition is there already") == 0);
+}
+
 TEST_CASE("layers: dropout keeps its mask from pass to pass") {
   check_gradients(around({{Dropout{"dropout", 0.4}}}));
   const Network dropped = around({{Dropout{"dropout", 0.4}}});

@@ -343,11 +343,13 @@ void register_deepnorm(CLI::App& app, Context& context) {
   add.axis("--seeds", arguments->seeds, "S", "draws of the weights per depth, for --verify");
   add.flag("--explain", arguments->explain, "show the derivation, step by step");
   const ModelSpec defaults = default_spec(ModelSpec::Kind::transformer);
-  arguments->block.add_to(command,
-                          {"features", "classes", "ramp", "scheme", "encoder_decoder",
-                           "decoder_alpha", "decoder_lambda", "memory_features",
-                           "memory_conv_kernel", "memory_conv_strides", "memory_sinusoids"},
-                          &defaults);
+  arguments->block.add_to(
+      command,
+      {"features", "classes", "ramp", "scheme", "encoder_decoder", "decoder_alpha",
+       "decoder_lambda", "memory_features", "memory_conv_kernel", "memory_conv_strides",
+       "memory_sinusoids", "modulation", "condition_features", "condition_second",
+       "condition_cross", "condition_classes", "condition_class_std"},
+      &defaults);
 }
 
 }  // namespace scalecalc::cli

@@ -33,7 +33,8 @@ JsonForm init_form() {
       {{"path", text(), "in the model"},
        {"name", text().or_null(), "in the code base of `names`; null: it has none"},
        {"role", text(),
-        "q, k, v, o, ffn_gate, ffn_in, ffn_out, linear, head, embedding, norm or scale"},
+        "q, k, v, o, ffn_gate, ffn_in, ffn_out, linear, patch, condition, modulation, head, "
+        "embedding, norm or scale"},
        {"shape", text(), "as stored: 768x2304"},
        {"distribution",
         one_of(

@@ -140,29 +140,14 @@ void TrainFlags::add_to(CLI::App* app) {
   of_optimizer.text("--clip-norm", clip_norm, "C",
                     "largest norm of the whole gradient (default: none)");
   // What the experiment sets itself, or asks for in its own way.
-  block.add_to(app,
-               {"features",
-                "classes",
-                "vocab",
-                "dropout",
-                "dropout_place",
-                "ramp",
-                "cross_attention",
-                "encoder_decoder",
-                "decoder_alpha",
-                "decoder_lambda",
-                "memory_sequence",
-                "memory_second",
-                "memory_cross",
-                "memory_features",
-                "memory_conv_kernel",
-                "memory_conv_strides",
-                "memory_sinusoids",
-                "input",
-                "loss",
-                "target_second",
-                "reduction"},
-               &small.model);
+  std::vector<std::string> own = {
+      "features",      "classes",        "vocab",           "dropout",
+      "dropout_place", "ramp",           "cross_attention", "encoder_decoder",
+      "decoder_alpha", "decoder_lambda", "modulation",      "input",
+      "loss",          "target_second",  "reduction"};
+  for (const ModelField& field : model_fields())
+    if (field.section == "memory" || field.section == "condition") own.push_back(field.name);
+  block.add_to(app, own, &small.model);
 }
 
 void set_integer(const char* option, const std::string& text, std::int64_t min, std::int64_t max,

@@ -313,6 +313,10 @@ FormulaSites symbolic_sites(const ModelSpec& spec) {
     throw Error(ErrorKind::input,
                 "formulas follow blocks one by one, and value_residual reads the first in all",
                 "--engine symbolic", "use --engine quadrature, or --value-residual 0");
+  if (spec.modulation != AdaptiveNorm::none)
+    throw Error(ErrorKind::input,
+                "formulas follow one stream, and a condition that modulates it is another",
+                "--engine symbolic", "use --engine quadrature, or --modulation none");
   if (spec.class_tokens > 0)
     throw Error(ErrorKind::input,
                 "formulas follow tokens that are alike, and class tokens are unlike the others",

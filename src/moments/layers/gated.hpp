@@ -136,6 +136,7 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
     record.spread = gate.spread;
     out.kurtosis = 3 * moments.kurtosis;
     record.exponent = 1 + moments.exponent;
+    out.by_condition *= record.exponent;
     record.in_kurtosis = moments.kurtosis;
     record.gate_kurtosis = 3 * moments.slope_kurtosis;
     record.sizes = sizes_of_own(gate.spread, record.noise, static_cast<double>(gate.width),

@@ -106,6 +106,9 @@ struct Kept<Norm, C, X> {
   Alike<double> heavy{};            ///< of the output, where there is a gain: heavy_pairs
   Seldom<AlphaMoments<X>> alpha{};  ///< of dyt, whose activation is kept right before
   NormPositions positions{};
+  /// Signal::by_condition of the input, and the variance of ln |c|^2.
+  double by_condition = 0;
+  NonNegative of_condition = 0;
 };
 
 /// Of an affine norm.
@@ -153,6 +156,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
   if (layer.kind == NormKind::dyt) return dyt_forward(pass, layer, std::move(x), {path, kind});
   x.law.reset();
   Kept<Norm, C, X> kept;
+  if (is_token_norm(layer.kind)) kept.by_condition = std::exchange(x.by_condition, 0.0);
+  if (pass.condition() != nullptr) kept.of_condition = pass.condition()->spread.token_variance;
   kept.spread = {x.spread.token_variance, x.spread.batch_variance, x.spread.distance_response};
   kept.truncation = x.truncation;
   if constexpr (C::next_orders) {
@@ -407,6 +412,14 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
   const double cross = x.second > 0 ? std::min(1.0, std::fabs(x.cross) / x.second) : 1;
   out.truncation.second += kept.truncation.second + record.truncation;
   out.truncation.cross += (kept.truncation.second + record.truncation) * cross;
+  if constexpr (C::next_orders) {
+    if (kept.by_condition != 0) {
+      // It divides by what follows |c|^2, as the gradient does.
+      out.x =
+          scaled(out.x, product_of_powers(kept.of_condition, -kept.by_condition, g.by_condition));
+      out.by_condition -= kept.by_condition;
+    }
+  }
   out.spread.token_variance += kept.spread.token_variance;
   out.spread.batch_variance += kept.spread.batch_variance;
   if constexpr (C::next_orders)

@@ -12,6 +12,7 @@
 #include "moments/layers/norm.hpp"
 #include "moments/parameter_gradients.hpp"
 #include "moments/slope_correlation.hpp"
+#include "moments/stream_activation.hpp"
 #include "moments/sums.hpp"
 
 /// y = a x + b F(x) (docs/theory/layers.md#residual): m' = a^2 m + b^2 m_F + 2 a b E x F. Where F
@@ -26,6 +27,7 @@ Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& 
                               branch, counts, kinds, together ? &together->product : nullptr);
   if constexpr (C::next_orders) {
     const double total = values_of(calculus, out.x).second;
+    if (total > 0) note_condition(calculus, layer.skip, stream, layer.branch, branch, total, out);
     const bool independent =
         !keeps_input(layer.body) || (!layer.shortcut.empty() && !keeps_input(layer.shortcut));
     if (!independent && total > 0) {
@@ -66,36 +68,6 @@ struct Kept<Residual, C, X> {
   /// Where E x F is followed: it over E x^2 and over E F^2, all about the means.
   std::optional<std::pair<double, double>> together;
 };
-
-/// The law of the sum of an activation and a branch that is Gaussian or narrow, on the average over
-/// positions.
-template <class C, class X>
-std::shared_ptr<const StreamSum> law_of_sum(C& calculus, const Residual& layer, const Signal<X>& x,
-                                            const Signal<X>& branch) {
-  if constexpr (C::next_orders) {
-    constexpr double rounding = 1e-9;
-    if (x.dropped || has_words(x) || !x.flat || x.flat->gate || branch.flat) return nullptr;
-    const bool is_gaussian =
-        !branch.dropped && branch.kurtosis <= 3 * branch.mixture.square() + rounding;
-    std::shared_ptr<const StreamCells> from = x.flat->cells;
-    // Cells know the kinds of features that went into the activation.
-    if (!from && !x.mixture.plain()) return nullptr;
-    const Alike<double>& u = x.flat->input;
-    const double variance = u.second - u.mean * u.mean;
-    if (!from) {
-      if (!(variance > 0)) return nullptr;
-      from = std::make_shared<const StreamCells>(stream_cells(
-          calculus.function(x.flat->function)->activation(), gaussian_law(u.mean, variance)));
-    }
-    const Alike<double> f = values_of(calculus, branch.x);
-    const double b = layer.branch;
-    return stream_sum(
-        std::move(from), layer.skip,
-        {b * f.mean, b * b * (f.second - f.mean * f.mean), is_gaussian, branch.mixture});
-  } else {
-    return nullptr;
-  }
-}
 
 /// Back through such a sum: the stream knows what it is of, and the branch's gradient its output.
 template <class C, class X>

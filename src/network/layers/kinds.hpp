@@ -25,6 +25,8 @@ void visit_parts(const Experts& layer, PartVisitor& visitor);
 void visit_parts(const MaxPool& layer, PartVisitor& visitor);
 void visit_parts(const Upsample& layer, PartVisitor& visitor);
 void visit_parts(const Concat& layer, PartVisitor& visitor);
+void visit_parts(const ConditionLayer& layer, PartVisitor& visitor);
+void visit_parts(const Modulation& layer, PartVisitor& visitor);
 
 extern const LayerKind linear_kind, activation_kind, norm_kind, attention_kind, gated_kind,
     dropout_kind, conv2d_kind, conv1d_kind, conv_transpose2d_kind, residual_kind, concat_kind,
