@@ -28,7 +28,7 @@ TEST_CASE("each file of tables/presets is in the program as it is") {
     ++files;
   }
   CHECK(presets().size() == files);
-  CHECK(files == 29);
+  CHECK(files == 30);
 }
 
 TEST_CASE("every preset is laid out") {

@@ -87,6 +87,10 @@ TEST_CASE("every preset grows in width and depth, and every number of it is foun
   for (const Preset& preset : presets()) {
     CAPTURE(preset.name);
     const ModelSpec spec = find_model(preset.name);
+    if (spec.modulation != AdaptiveNorm::none) {  // whose maps of a condition have no rule
+      CHECK_THROWS_AS(transfer_model(spec, {width}), Error);
+      continue;
+    }
     // A U-Net has no block that repeats.
     std::vector<GrowthAxis> axes = {width};
     if (preset.name != "unet-small") axes.push_back(GrowthAxis::depth);
@@ -190,7 +194,8 @@ TEST_CASE("grouped keys, wide heads and models that cannot grow") {
 
 TEST_CASE("every parameter has the exponents of its own shapes") {
   std::vector<ModelSpec> specs;
-  for (const Preset& preset : presets()) specs.push_back(find_model(preset.name));
+  for (const Preset& preset : presets())
+    if (preset.name != "dit-s-2") specs.push_back(find_model(preset.name));
   // Layers of one pattern that map the input, the width, and to a constant width by a head inside.
   ModelSpec list = default_spec(ModelSpec::Kind::layers);
   LayerSpec linear, attention, act;
