@@ -127,6 +127,7 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
     }
     if (field.name == "condition_class_std") spec.condition.classes = 4;
     if (field.name == "patch_bias") spec.input.patch = 8;
+    if (field.name == "sinusoids") spec.sequence = 16;
     if (field.name == "class_std") spec.class_tokens = 1;
     if (field.name == "class_std" || field.name == "class_tokens") spec.norm_eps = 1e-6;
     for (const char* of_experts :

@@ -218,6 +218,8 @@ struct ModelSpec {
     /// Variance of learned positions that are added: to tokens, and to a transformer's gaussian
     /// input behind the map of patches and the class tokens.
     double positions = 0.0;
+    /// In the place of these fixed sines and cosines of a square grid of patches (DiT).
+    bool sinusoids = false;
     /// Of a transformer's gaussian input: features of a patch, which a linear map makes as wide as
     /// the model; 0: the input is of the model's width.
     std::int64_t patch = 0;

@@ -159,33 +159,45 @@ Alike<double> same_positions(const PerPosition& x) {
   return mean;
 }
 
-Sinusoids sinusoids_of(std::int64_t tokens, std::int64_t width) {
-  const Eigen::Index half = width / 2;
-  Eigen::ArrayXd omega(half);
-  const double last = std::max(1.0, static_cast<double>(half - 1));
-  for (Eigen::Index i = 0; i < half; ++i)
-    omega[i] = std::pow(10000.0, -static_cast<double>(i) / last);
-  Sinusoids made{Eigen::ArrayXd(tokens), Eigen::ArrayXd(tokens)};
-  for (Eigen::Index t = 0; t < tokens; ++t) {
-    const Eigen::ArrayXd angle = omega * static_cast<double>(t), cosine = angle.cos();
-    made.cosine[t] = cosine.mean();
-    made.mean[t] = (angle.sin().mean() + made.cosine[t]) / 2;
+Sinusoids sinusoids_of(std::int64_t tokens, std::int64_t width, std::int64_t columns) {
+  const bool is_grid = columns > 0;
+  const Eigen::Index count = width / (is_grid ? 4 : 2),
+                     places = is_grid ? std::max(columns, tokens / columns) : tokens;
+  const double steps = static_cast<double>(is_grid ? count : std::max<Eigen::Index>(1, count - 1));
+  Eigen::ArrayXd omega(count);
+  for (Eigen::Index i = 0; i < count; ++i)
+    omega[i] = std::pow(10000.0, -static_cast<double>(i) / steps);
+  Sinusoids made{Eigen::ArrayXd(tokens), Eigen::ArrayXd(places), columns};
+  Eigen::ArrayXd mean(places);  // of the sines and cosines of a row, or of a column
+  for (Eigen::Index at = 0; at < places; ++at) {
+    const Eigen::ArrayXd angle = omega * static_cast<double>(at), cosine = angle.cos();
+    made.cosine[at] = cosine.mean();
+    mean[at] = (angle.sin().mean() + made.cosine[at]) / 2;
   }
+  for (Eigen::Index t = 0; t < tokens; ++t)
+    made.mean[t] = is_grid ? (mean[t / columns] + mean[t % columns]) / 2 : mean[t];
   return made;
+}
+
+double Sinusoids::product(Eigen::Index t, Eigen::Index s) const {
+  if (columns == 0) return cosine[std::abs(t - s)] / 2;
+  return (cosine[std::abs(t / columns - s / columns)] +
+          cosine[std::abs(t % columns - s % columns)]) /
+         4;
 }
 
 namespace {
 
 /// E p_t p_s of token t and each other, summed over these.
 Eigen::ArrayXd with_others(const Sinusoids& of) {
-  const Eigen::Index tokens = of.cosine.size();
+  const Eigen::Index tokens = of.mean.size();
   Eigen::ArrayXd sums = Eigen::ArrayXd::Zero(tokens);
-  double so_far = 0;
-  for (Eigen::Index apart = 1; apart < tokens; ++apart) {
-    so_far += of.cosine[apart] / 2;
-    sums[apart] += so_far;
-    sums[tokens - 1 - apart] += so_far;
-  }
+  for (Eigen::Index t = 0; t < tokens; ++t)
+    for (Eigen::Index s = 0; s < t; ++s) {
+      const double product = of.product(t, s);
+      sums[t] += product;
+      sums[s] += product;
+    }
   return sums;
 }
 
@@ -196,7 +208,7 @@ double number_of_pairs(double tokens) {
 }  // namespace
 
 Alike<double> sinusoid_table(const Sinusoids& of, const Alike<double>& /*x*/) {
-  const auto tokens = static_cast<double>(of.cosine.size());
+  const auto tokens = static_cast<double>(of.mean.size());
   const double cross = with_others(of).sum() / number_of_pairs(tokens);
   return {of.mean.mean(), 0.5, cross, (0.5 + (tokens - 1) * cross) / tokens};
 }
@@ -206,15 +218,14 @@ PerPosition sinusoid_table(const Sinusoids& of, const PerPosition& x) {
   const Eigen::ArrayXi& at = made.positions->at;
   for (Eigen::Index t = 0; t < at.size(); ++t) {
     made.mean[t] = of.mean[at[t]];
-    for (Eigen::Index s = 0; s < at.size(); ++s)
-      made.cross(t, s) = of.cosine[std::abs(at[t] - at[s])] / 2;
+    for (Eigen::Index s = 0; s < at.size(); ++s) made.cross(t, s) = of.product(at[t], at[s]);
   }
   if (made.between.size() > 0) made.between = made.cross;
   return made;
 }
 
 double pair_scatter(const Sinusoids& of) {
-  const Eigen::Index tokens = of.cosine.size();
+  const Eigen::Index tokens = of.mean.size();
   if (tokens < 3) return 0;
   const double others = static_cast<double>(tokens - 1);
   const Eigen::ArrayXd sums = with_others(of);
@@ -223,7 +234,7 @@ double pair_scatter(const Sinusoids& of) {
   double squares = 0;
   for (Eigen::Index t = 0; t < tokens; ++t)
     for (Eigen::Index s = 0; s < t; ++s) {
-      const double rest = of.cosine[t - s] / 2 - mean - own[t] - own[s];
+      const double rest = of.product(t, s) - mean - own[t] - own[s];
       squares += 2 * rest * rest;
     }
   return squares / number_of_pairs(static_cast<double>(tokens));

@@ -69,10 +69,13 @@ inline bool has_own_positions(const PerPosition& x) {
 /// Fixed sines and cosines that are added to tokens of this width
 /// (docs/theory/layers.md#sinusoids).
 struct Sinusoids {
-  Eigen::ArrayXd mean;    ///< over features, at each token
-  Eigen::ArrayXd cosine;  ///< of two tokens, by their distance: 1 at 0; their second moment is 1/2
+  Eigen::ArrayXd mean;       ///< over features, at each token
+  Eigen::ArrayXd cosine;     ///< of two tokens, by their distance: 1 at 0
+  Eigen::Index columns = 0;  ///< of a grid, whose cosines are of two rows or columns; 0: one row
+  /// E p_t p_s, which is 1/2 of a token with itself.
+  double product(Eigen::Index t, Eigen::Index s) const;
 };
-Sinusoids sinusoids_of(std::int64_t tokens, std::int64_t width);
+Sinusoids sinusoids_of(std::int64_t tokens, std::int64_t width, std::int64_t columns = 0);
 /// Their table, the same in every sequence. Tokens that are alike have the averages of its tokens
 /// and pairs.
 Alike<double> sinusoid_table(const Sinusoids& of, const Alike<double>& x);

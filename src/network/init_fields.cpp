@@ -140,6 +140,10 @@ std::vector<ModelField> data_fields() {
       Field("input", "positions", transformer | layers, &Spec::input, &Input::positions)
           .range(Range::not_negative)
           .option(Option::detail, "V", "1", "variance of learned positions that are added"),
+      Field("input", "sinusoids", transformer, &Spec::input, &Input::sinusoids)
+          .option(Option::detail, "", "",
+                  "fixed sines and cosines of a square grid of patches are added")
+          .written_if([](const Spec& spec) { return spec.input.sinusoids; }),
       Field("input", "patch", transformer, &Spec::input, &Input::patch)
           .range(Range::size_or_none)
           .option(Option::detail, "D", "768",

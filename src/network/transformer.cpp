@@ -240,9 +240,11 @@ void add_patches(const Parts& parts, std::vector<Layer>& layers) {
     layers.push_back({at(parts.linear("patch", {spec.input.patch, Expr::symbol("patch")},
                                       {spec.width, Expr::symbol("width")}, false),
                          "patch")});
-  if (spec.class_tokens > 0 || spec.input.positions > 0)
+  const auto side = static_cast<std::int64_t>(std::llround(std::sqrt(spec.sequence)));
+  if (spec.class_tokens > 0 || spec.input.positions > 0 || spec.input.sinusoids)
     layers.push_back({ClassTokens{"embedding", spec.class_tokens, spec.width, spec.sequence,
-                                  spec.input.class_std, std::sqrt(spec.input.positions)}});
+                                  spec.input.class_std, std::sqrt(spec.input.positions),
+                                  spec.input.sinusoids, spec.input.sinusoids ? side : 0}});
 }
 
 /// c = silu(silu(e W_1) W_2 + table[label]), which every modulation reads.

@@ -368,11 +368,12 @@ Problem rest_problem(const ModelSpec& spec) {
 }  // namespace
 
 std::optional<SpecProblem> find_problem(const ModelSpec& spec) {
-  for (const auto find : {find_depth_problem, find_size_problem, activation_problem,
-                          placement_problem, branch_norms_problem, qk_norm_problem, experts_problem,
-                          gain_offset_problem, layer_scale_problem, find_modulation_problem,
-                          find_head_problem, norm_problem, norm_scale_place_problem, init_problem,
-                          input_problem, rest_problem, find_scale_problem, find_layer_problem})
+  for (const auto find :
+       {find_depth_problem, find_size_problem, activation_problem, placement_problem,
+        branch_norms_problem, qk_norm_problem, experts_problem, gain_offset_problem,
+        layer_scale_problem, find_modulation_problem, find_head_problem, norm_problem,
+        norm_scale_place_problem, init_problem, input_problem, find_sinusoids_problem, rest_problem,
+        find_scale_problem, find_layer_problem})
     if (Problem problem = find(spec)) return problem;
   if (!spec.encoder_decoder) return {};
   if (Problem problem = find_problem(encoder_of(spec))) return problem;

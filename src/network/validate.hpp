@@ -24,6 +24,7 @@ std::optional<SpecProblem> find_scale_problem(const ModelSpec& spec);
 std::optional<SpecProblem> find_layer_problem(const ModelSpec& spec);
 std::optional<SpecProblem> find_head_problem(const ModelSpec& spec);
 std::optional<SpecProblem> find_modulation_problem(const ModelSpec& spec);
+std::optional<SpecProblem> find_sinusoids_problem(const ModelSpec& spec);
 
 SpecProblem problem_from(const std::string& field, const Error& error);
 /// Numbers of a model: squares of these, times what networks multiply them by, are numbers still.

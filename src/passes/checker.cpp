@@ -297,6 +297,12 @@ void Checker::operator()(const ClassTokens& layer) {
   if (layer.sinusoids && (layer.width < 2 || layer.width % 2 != 0))
     refuse(layer.path, fmt::format("sinusoids of {} features", layer.width),
            "they are pairs of a sine and a cosine");
+  if (layer.columns < 0 ||
+      (layer.columns > 0 && (layer.width % 4 != 0 || layer.tokens % layer.columns != 0)))
+    refuse(layer.path,
+           fmt::format("{} tokens of {} features in rows of {}", layer.tokens, layer.width,
+                       layer.columns),
+           "rows are full, and features four parts");
   const bool has_table = layer.position_std > 0.0 || layer.sinusoids;
   if (has_table) add_parameters(layer.tokens, layer.width);
   add_activations(2 * (layer.count > 0) + has_table);

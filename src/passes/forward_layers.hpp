@@ -390,7 +390,7 @@ class Forward {
   Value apply(const ClassTokens& layer, Value x) {
     if (layer.count > 0) x = prepend(tape_, tokens(x), next(), x);
     if (layer.position_std != 0.0) x = add_positions(tape_, x, next());
-    if (layer.sinusoids) x = add_positions(tape_, x, sinusoids(tape_, layer.tokens, layer.width));
+    if (layer.sinusoids) x = add_positions(tape_, x, sinusoids(tape_, layer));
     return seen(layer.path, "embedding", x);
   }
   Value apply(const Embedding& layer, const Value&) {

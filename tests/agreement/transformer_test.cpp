@@ -177,6 +177,18 @@ TEST_CASE("frames in front of an encoder") {
       }
 }
 
+TEST_CASE("fixed positions of a grid of patches") {
+  for (const Placement placement : {Placement::pre, Placement::post})
+    for (const std::int64_t batch : {1, 2}) {
+      ModelSpec spec = transformer(placement, NormKind::layernorm, gelu, false);
+      spec.sequence = 9;
+      spec.batch = batch;
+      spec.input.patch = 20;
+      spec.input.sinusoids = true;
+      agree("a grid, " + name_of(spec, gelu) + ", batch " + std::to_string(batch), spec, seeds);
+    }
+}
+
 // A feature of a low frequency hardly varies over the samples: gradients were 30 times too small.
 TEST_CASE("fixed sinusoids behind a norm over samples are refused") {
   const ModelSpec spec = parse_model(

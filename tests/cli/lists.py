@@ -137,6 +137,7 @@ VALUES = {
     "--input": (["gaussian", "tokens"], []),
     "--second": (["1", "2"], []),
     "--zipf": (["0.5", "1"], ["--input", "tokens"]),
+    "--sinusoids": (["true", "false"], ["--input", "gaussian", "--sequence", "4"]),
     "--positions": (["0", "0.5"], ["--input", "tokens"]),
     "--tie-head": (["true", "false"], ["--input", "tokens"]),
     "--segments": (["1", "2"], ["--input", "tokens"]),

@@ -197,6 +197,39 @@ TEST_CASE("a table of sinusoids has these means and products") {
   CHECK(pair_scatter(sinusoids_of(2, width)) == 0);
 }
 
+// Of a grid, at row y and column x sin y w_i, cos y w_i, sin x w_i and cos x w_i.
+TEST_CASE("a table of sinusoids of a grid has these means and products") {
+  const std::int64_t rows = 3, columns = 4, tokens = rows * columns, width = 12;
+  std::vector<std::vector<double>> table;
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    table.emplace_back();
+    for (const std::int64_t at : {t / columns, t % columns})
+      for (std::int64_t i = 0; i < width / 4; ++i) {
+        const double angle =
+            static_cast<double>(at) * std::pow(10000.0, -static_cast<double>(i) / 3);
+        table.back().push_back(std::sin(angle));
+        table.back().push_back(std::cos(angle));
+      }
+  }
+  const Sinusoids of = sinusoids_of(tokens, width, columns);
+  double sum = 0;
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    const std::vector<double>& own = table[static_cast<std::size_t>(t)];
+    double mean = 0;
+    for (const double entry : own) mean += entry / static_cast<double>(width);
+    CHECK(of.mean[t] == rounded(mean, 256, 1));
+    for (std::int64_t s = 0; s < tokens; ++s) {
+      double product = 0;
+      for (std::size_t i = 0; i < own.size(); ++i)
+        product += own[i] * table[static_cast<std::size_t>(s)][i] / static_cast<double>(width);
+      CHECK(of.product(t, s) == rounded(product, 256, 1));
+      if (s != t) sum += product;
+    }
+  }
+  CHECK(sinusoid_table(of, Pairs{}).cross ==
+        rounded(sum / static_cast<double>(tokens * (tokens - 1)), 1024, 1));
+}
+
 // A pool makes one token of all positions, which are kept.
 TEST_CASE("sums over pooled positions are those of one token") {
   const Pairs x{0, 2, 2, 0.25}, g{0, 3, 3, 0.5};

@@ -19,10 +19,10 @@ auto members(const ModelSpec::Init& init) {
   return std::tie(scheme, std, weight_variance, bias_variance, distribution, names, gain);
 }
 auto members(const ModelSpec::Input& input) {
-  const auto& [kind, second, cross, zipf, positions, patch, class_std, segments, embedding_width,
-               multiplier, norm] = input;
-  return std::tie(kind, second, cross, zipf, positions, patch, class_std, segments, embedding_width,
-                  multiplier, norm);
+  const auto& [kind, second, cross, zipf, positions, sinusoids, patch, class_std, segments,
+               embedding_width, multiplier, norm] = input;
+  return std::tie(kind, second, cross, zipf, positions, sinusoids, patch, class_std, segments,
+                  embedding_width, multiplier, norm);
 }
 auto members(const ModelSpec::Memory& memory) {
   const auto& [sequence, second, cross, features, conv_kernel, conv_strides, sinusoids] = memory;

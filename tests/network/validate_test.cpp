@@ -157,6 +157,30 @@ TEST_CASE("frames are of an encoder beside a decoder of tokens") {
   CHECK(problem([](ModelSpec& s) { s.memory.sinusoids = true; }).starts_with("sinusoids is of"));
 }
 
+TEST_CASE("fixed positions are of a square grid of patches") {
+  const auto of_grid = [](const Change& change) {
+    return problem([&](ModelSpec& s) {
+      s.input.sinusoids = true;
+      s.sequence = 16;
+      change(s);
+    });
+  };
+  CHECK(of_grid([](ModelSpec&) {}).empty());
+  CHECK(of_grid([](ModelSpec& s) { s.sequence = 15; }) ==
+        "sinusoids are of a square grid, and 15 patches are none");
+  CHECK(of_grid([](ModelSpec& s) {
+          s.width = s.heads = 6;
+        }).starts_with("sines and cosines of rows"));
+  CHECK(of_grid([](ModelSpec& s) { s.input.positions = 1; }).starts_with("sinusoids stand in"));
+  CHECK(of_grid([](ModelSpec& s) {
+          s.class_tokens = 1;
+          s.input.class_std = 1;
+        }).starts_with("class tokens have no place"));
+  CHECK(of_grid([](ModelSpec& s) {
+          s.input.kind = InputKind::tokens;
+        }).starts_with("sinusoids are "));
+}
+
 TEST_CASE("a narrow embedding is of the tokens of one stack") {
   const auto refused = [](const auto& change) {
     return problem([&](ModelSpec& s) {

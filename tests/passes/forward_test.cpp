@@ -228,6 +228,15 @@ TEST_CASE("forward: two stacks against the interpreter") {
   check_forward(build_network(spec));
 }
 
+TEST_CASE("forward: fixed positions of a grid, against the interpreter") {
+  ClassTokens grid{"embedding", 0, 8, 6, 0.0, 0.0, true};
+  grid.columns = 3;
+  Network network = network_of({{dense("patch", 4, 8)}, {grid}}, 8, 6, 3);
+  network.features = 4;
+  network.batch = 2;
+  check_forward(network);
+}
+
 TEST_CASE("forward: convolutions along a sequence, and sinusoids, against the interpreter") {
   Conv2d first = conv("first", 4, 6, 3, 1, 8), second = conv("second", 6, 6, 3, 1, 8);
   first.one_row = second.one_row = true;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "passes/initial.hpp"
+#include "passes/sinusoid_rows.hpp"
 #include "passes/support.hpp"
 #include "scalecalc/passes.hpp"
 
@@ -377,25 +378,10 @@ class Interpreter {
       y.push_back(x[t]);
     }
     if (layer.position_std == 0.0 && !layer.sinusoids) return y;
-    const Rows positions = layer.sinusoids ? sinusoids(layer) : next();
+    const Rows positions = layer.sinusoids ? sinusoid_rows(layer) : next();
     for (std::size_t t = 0; t < y.size(); ++t)
       for (std::size_t i = 0; i < y[t].size(); ++i) y[t][i] += positions[t % positions.size()][i];
     return y;
-  }
-  static Rows sinusoids(const ClassTokens& layer) {
-    Rows table;
-    for (std::int64_t t = 0; t < layer.tokens; ++t) {
-      Vector sines, cosines;
-      for (std::int64_t i = 0; i < layer.width / 2; ++i) {
-        const double slower =
-            std::pow(10000.0, static_cast<double>(i) / (static_cast<double>(layer.width) / 2 - 1));
-        sines.push_back(std::sin(static_cast<double>(t) / slower));
-        cosines.push_back(std::cos(static_cast<double>(t) / slower));
-      }
-      sines.insert(sines.end(), cosines.begin(), cosines.end());
-      table.push_back(sines);
-    }
-    return table;
   }
   /// Along sequences; a kernel over images is tested by itself.
   Rows run(const Conv2d& layer, const Rows& x) {

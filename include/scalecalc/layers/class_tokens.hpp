@@ -21,6 +21,9 @@ struct ClassTokens {
   /// In the place of that table fixed ones: at token t of feature i < width/2 sin(t w_i), of
   /// feature width/2 + i cos(t w_i), w_i = 10000^(-i/(width/2 - 1)) (Whisper).
   bool sinusoids = false;
+  /// Of tokens in rows of so many, 0: one row: sin y w_i, cos y w_i, sin x w_i and cos x w_i of row
+  /// y and column x, width/4 features each, w_i = 10000^(-i/(width/4)).
+  std::int64_t columns = 0;
 };
 
 }  // namespace scalecalc

@@ -31,11 +31,12 @@ Overlap<typename C::Number> overlap_with_class_tokens(C& calculus, const ClassTo
 
 /// A table that no seed draws: its tokens have one length, and nothing in it fluctuates.
 template <class C, class X>
-Signal<X> with_sinusoids(C& calculus, const Signal<X>& in, const Counts& counts) {
+Signal<X> with_sinusoids(C& calculus, const ClassTokens& layer, const Signal<X>& in,
+                         const Counts& counts) {
   using N = typename C::Number;
   const Counts over{static_cast<double>(in.tokens), counts.batch};
   if constexpr (std::is_same_v<N, double>) {
-    const Sinusoids of = sinusoids_of(in.tokens, in.width);
+    const Sinusoids of = sinusoids_of(in.tokens, in.width, layer.columns);
     Signal<X> table;
     table.width = in.width;
     table.tokens = in.tokens;
@@ -64,7 +65,7 @@ Signal<X> class_tokens_forward(C& calculus, const ClassTokens& layer, const Sign
     out.overlap = overlap_with_class_tokens(calculus, layer, in);
     out.x = with_class_tokens(in.x, count, before, calculus.real(layer.std * layer.std));
   }
-  if (layer.sinusoids) return with_sinusoids(calculus, out, counts);
+  if (layer.sinusoids) return with_sinusoids(calculus, layer, out, counts);
   if (layer.position_std == 0) return out;
   const Counts over{static_cast<double>(out.tokens), counts.batch};
   const N second = calculus.real(layer.position_std * layer.position_std);
