@@ -38,7 +38,8 @@ bool is_transformer_scheme(const std::string& scheme) {
 
 const std::vector<std::string>& gain_roles(Kind kind) {
   static const std::vector<std::string> transformer = {
-      "q", "k", "v", "o", "ffn_gate", "ffn_in", "ffn_out", "head", "patch", "router", "modulation"};
+      "q",       "k",    "v",     "o",      "ffn_gate",  "ffn_in",
+      "ffn_out", "head", "patch", "router", "condition", "modulation"};
   static const std::vector<std::string> others = {"linear", "head"};
   return kind == Kind::transformer ? transformer : others;
 }

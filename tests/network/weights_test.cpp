@@ -144,3 +144,14 @@ TEST_CASE("the NTK parametrisation has weights of variance 1, and 1/sqrt(fan_in)
     CHECK(layer.multiplier > 0);
   }
 }
+
+TEST_CASE("the maps of a condition and those that modulate have gains of their own") {
+  ModelSpec spec = wide("lecun");
+  spec.placement = Placement::pre;
+  spec.modulation = AdaptiveNorm::adaln;
+  spec.condition.features = 16;
+  spec.init.gain["condition"] = 2;
+  spec.init.gain["modulation"] = 3;
+  CHECK(std_of(spec, "condition") == rounded(2 * 0.25, 2));
+  CHECK(std_of(spec, "modulation") == rounded(3 * 0.125, 2));
+}
