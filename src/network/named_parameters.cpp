@@ -96,10 +96,22 @@ class Namer {
     }
   }
 
+  /// The indices of a pattern that this parameter begins, or has behind one of a later layer.
+  std::optional<std::vector<std::int64_t>> begun(const NamePattern& pattern,
+                                                 std::size_t first) const {
+    for (const std::string& path : pattern.paths) {
+      auto indices = match_pattern(path, parameters_[first].path);
+      if (!indices) continue;
+      const auto begin = index_.find(fill_pattern(pattern.paths.front(), *indices));
+      if (begin != index_.end() && begin->second >= first) return indices;
+    }
+    return std::nullopt;
+  }
+
   /// By the first pattern that this parameter begins.
   std::optional<NamedTensor> named(std::size_t first) const {
     for (const NamePattern& pattern : naming_.patterns) {
-      const auto indices = match_pattern(pattern.paths.front(), parameters_[first].path);
+      const auto indices = begun(pattern, first);
       if (!indices) continue;
       if (!pattern.beside.empty() && index_.count(fill_pattern(pattern.beside, *indices)) == 0)
         continue;

@@ -110,6 +110,23 @@ TEST_CASE("a tensor holds its parts in rounds: those of a head of keys after tho
   CHECK(asked_naming(spec, "torch") == "torch");
 }
 
+TEST_CASE("a tensor holds its parts in another order than layers have them") {
+  const Network network = build_network(small("llama"));
+  Naming naming = find_naming("hf-llama");
+  naming.patterns.insert(naming.patterns.begin(),
+                         {"{i}.vk", {"block[{i}].attn.v.weight", "block[{i}].attn.k.weight"}});
+  const NamedParameters named = name_parameters(network, naming);
+  const std::vector<ParameterInfo> infos = parameters(network);
+  const NamedTensor& packed = find(named, "1.vk");
+  REQUIRE(packed.parts.size() == 2);
+  CHECK(infos[packed.parts[0]].path == "block[1].attn.v.weight");
+  CHECK(infos[packed.parts[1]].path == "block[1].attn.k.weight");
+  for (const NamedTensor& tensor : named.tensors)
+    if (tensor.name != packed.name)
+      for (const std::size_t part : tensor.parts)
+        CHECK(std::find(packed.parts.begin(), packed.parts.end(), part) == packed.parts.end());
+}
+
 TEST_CASE("T5's gated layer has other names than its plain one") {
   ModelSpec spec = small("t5-base-encoder");
   const NamedParameters plain = name_parameters(build_network(spec), find_naming("hf-t5"));
