@@ -51,7 +51,9 @@ class ModelAuditor : Auditor {
       return;
     }
     Job job{at, {{0}}, audit_.parameters.size()};
-    const bool right_shape = tensor.shape == named.shape || (tensor.elements == 1 && is_one(named));
+    const bool right_shape = tensor.shape == named.shape ||
+                             (tensor.elements == 1 && is_one(named)) ||
+                             is_kernel_of_patches(tensor, named);
     std::int64_t inner = 1;
     for (std::size_t k = static_cast<std::size_t>(named.axis) + 1; k < named.shape.size(); ++k)
       inner *= named.shape[k];
@@ -71,6 +73,14 @@ class ModelAuditor : Auditor {
     }
     if (job.division.bounds.size() == 1) job.division.bounds.push_back(tensor.elements);
     jobs_.push_back(std::move(job));
+  }
+
+  /// The map of patches as a convolution: (out, in, rows, columns) in the place of (out, in).
+  bool is_kernel_of_patches(const Tensor& tensor, const NamedTensor& named) const {
+    return plan_.parameters[named.parts.front()].path == "patch.weight" &&
+           named.shape.size() == 2 && tensor.shape.size() == 4 &&
+           tensor.shape.front() == named.shape.front() &&
+           tensor.elements == named.shape[0] * named.shape[1];
   }
 
   static bool is_one(const NamedTensor& named) {

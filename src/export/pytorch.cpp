@@ -16,6 +16,12 @@ import torch
 
 const char* const body = R"py(
 
+def _as_map(shape, rule):
+    """Of a convolution of patches, which is a map in the plan: all entries of a window in one row."""
+    is_map = rule.shape is not None and len(rule.shape) == 2 < len(shape)
+    return (shape[0], math.prod(shape[1:])) if is_map else shape
+
+
 def _listed(shape, start, steps=1.0):
     """log_range: log(1 + column); sinusoids: the sines, then the cosines of row*10000^(-i/steps);
     sinusoid_pairs: the same i after i."""
@@ -74,7 +80,7 @@ def initialize_(model, generator=None, strict=False):
             (report.left_alone if _extra(name) else report.unmatched).append(name)
             continue
         number, rule = found
-        _check_shape(name, parameter.shape, rule)
+        _check_shape(name, _as_map(parameter.shape, rule), rule)
         used[number] += 1
         start = 0
         for part in rule.parts:
@@ -124,7 +130,7 @@ def param_groups(model, lr, weight_decay=0.0, eps=1e-8, rule=None):
         found = _find(name)
         if found is None:
             raise ValueError(f"no rule has a learning rate for {name}")
-        _check_shape(name, parameter.shape, found[1])
+        _check_shape(name, _as_map(parameter.shape, found[1]), found[1])
         used.add(found[0])
         steps.append((parameter, found[1].step))
     for number, one in enumerate(RULES):

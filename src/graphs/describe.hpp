@@ -52,6 +52,8 @@ class FoundNames {
   /// The parameters of a map at its path: weight and bias.
   void map(std::size_t part, const std::string& path);
   void norm(std::size_t part, const std::string& path);
+  /// The map of patches, or a convolution with the same entries.
+  void patches(std::size_t part);
   void tensor(std::size_t tensor, const std::string& path, const Part* part = nullptr,
               bool is_matrix = false);
   /// Patterns of all; those of blocks 0, 1, ... become one, "{i}", where one of `blocks` ("block[")

@@ -61,6 +61,12 @@ void FoundNames::map(std::size_t index, const std::string& path) {
   tensor(part.bias, path + ".bias", &part);
 }
 
+void FoundNames::patches(std::size_t index) {
+  const Part& part = known_.part(index);
+  tensor(part.weight, "patch.weight", &part, true);
+  tensor(part.bias, "patch.bias", &part);
+}
+
 void FoundNames::norm(std::size_t index, const std::string& path) {
   const Part& part = known_.part(index);
   tensor(part.weight, path + ".gain");

@@ -123,8 +123,7 @@ bool TransformerReader::begin_patches(const Part& root) {
   spec_.sequence = map.tokens;
   spec_.patch_bias = map.bias != nothing;
   weigh("patch", at()->part);
-  // As a matrix it has another shape than the kernel.
-  if (map.kind == Kind::linear) names_.map(at()->part, "patch");
+  names_.patches(at()->part);
   ++next_;
   if (is(Kind::class_tokens)) {
     const Part& tokens = *part_at();

@@ -169,6 +169,18 @@ TEST_CASE("known mistakes are called by their names") {
   says(verdict("gpt2", q, 0.0371), "which no known rule gives; 0.02 was due");
 }
 
+TEST_CASE("a convolution of patches is judged as their map") {
+  ModelSpec spec = small_model("pre-ln-12");
+  spec.input.kind = InputKind::gaussian;
+  spec.input.patch = 48;
+  Weights weights = planned_weights(spec, "torch", 2);
+  tensor_of(weights, "patch.weight").shape = {32, 3, 4, 4};
+  CHECK(findings_of(audit_of(weights, spec)).empty());
+  tensor_of(weights, "patch.weight").shape = {16, 6, 4, 4};
+  CHECK(findings_of(audit_of(weights, spec)) ==
+        "patch.weight 1/1: the shape is (16, 6, 4, 4), but (32, 48) was due\n");
+}
+
 TEST_CASE("missing, unexpected and misshapen tensors") {
   const ModelSpec spec = small_model("gpt2");
   Weights weights = planned_weights(spec, "hf-gpt2", 2);
