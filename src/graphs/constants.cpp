@@ -31,6 +31,7 @@ const std::map<std::string, Binary>& binaries() {
       {"le", [](double a, double b) { return double(a <= b); }},
       {"gt", [](double a, double b) { return double(a > b); }},
       {"ge", [](double a, double b) { return double(a >= b); }},
+      {"pow", [](double a, double b) { return std::pow(a, b); }},
       {"minimum", [](double a, double b) { return std::min(a, b); }},
       {"maximum", [](double a, double b) { return std::max(a, b); }},
       {"min", [](double a, double b) { return std::min(a, b); }},
@@ -41,6 +42,22 @@ const std::map<std::string, Binary>& binaries() {
       {"logical_or", [](double a, double b) { return double(a != 0 || b != 0); }},
       {"bitwise_and", [](double a, double b) { return double(a != 0 && b != 0); }},
       {"bitwise_or", [](double a, double b) { return double(a != 0 || b != 0); }}};
+  return known;
+}
+
+using Unary = double (*)(double);
+
+const std::map<std::string, Unary>& unaries() {
+  static const std::map<std::string, Unary> known = {
+      {"neg", [](double a) { return -a; }},
+      {"logical_not", [](double a) { return double(a == 0); }},
+      {"bitwise_not", [](double a) { return double(a == 0); }},
+      {"abs", [](double a) { return std::fabs(a); }},
+      {"log", [](double a) { return std::log(a); }},
+      {"exp", [](double a) { return std::exp(a); }},
+      {"sin", [](double a) { return std::sin(a); }},
+      {"cos", [](double a) { return std::cos(a); }},
+      {"reciprocal", [](double a) { return 1 / a; }}};
   return known;
 }
 
@@ -245,13 +262,10 @@ std::optional<double> Constants::pointwise(const Node& node, const std::string& 
     if (!a || !b) return std::nullopt;
     return known->second(*a, *b);
   }
-  if (operation == "neg" || operation == "logical_not" || operation == "bitwise_not" ||
-      operation == "abs" || operation == "log") {
+  if (const auto known = unaries().find(operation); known != unaries().end()) {
     const auto a = operand(node, 0, index);
     if (!a) return std::nullopt;
-    if (operation == "abs") return std::fabs(*a);
-    if (operation == "log") return std::log(*a);
-    return operation == "neg" ? -*a : static_cast<double>(*a == 0);
+    return known->second(*a);
   }
   if (operation == "where" || operation == "masked_fill") {
     const bool fills = operation == "masked_fill";

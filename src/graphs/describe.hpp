@@ -22,6 +22,7 @@ struct Understood {
   const Figures& figures;
   const std::vector<Item>& items;
   const std::vector<Item>& memory;  ///< what the first of two stacks is; empty: one stack
+  const std::optional<GraphCondition>& condition;  ///< what modulates the items; none: nothing
   std::set<std::string>& remarks;
 
   const Part& part(std::size_t index) const { return graph.parts[index]; }
@@ -56,6 +57,8 @@ class FoundNames {
   void patches(std::size_t part);
   void tensor(std::size_t tensor, const std::string& path, const Part* part = nullptr,
               bool is_matrix = false);
+  /// A tensor that is no parameter of the model.
+  void ignore(std::size_t tensor);
   /// Patterns of all; those of blocks 0, 1, ... become one, "{i}", where one of `blocks` ("block[")
   /// begins their paths and names differ by that number alone.
   ModelSpec::Names take(const std::vector<std::string>& blocks) const;
@@ -74,6 +77,7 @@ class FoundNames {
 
   const Understood& known_;
   std::vector<Entry> entries_;
+  std::vector<std::string> ignored_;
   std::map<std::string, std::size_t> index_;  ///< of entries, by name
 };
 

@@ -52,6 +52,11 @@ void FoundNames::tensor(std::size_t tensor, const std::string& path, const Part*
   entry.shares.push_back({part == nullptr ? 0 : part->first_row, path});
 }
 
+void FoundNames::ignore(std::size_t tensor) {
+  if (tensor != nothing && is_name(known_.constants.target(tensor)))
+    ignored_.push_back(known_.constants.target(tensor));
+}
+
 void FoundNames::map(std::size_t index, const std::string& path) {
   const Part& part = known_.part(index);
   // A matrix over all pixels stands for a convolution.
@@ -87,6 +92,7 @@ NamePattern FoundNames::pattern_of(const Entry& entry) const {
 
 ModelSpec::Names FoundNames::take(const std::vector<std::string>& blocks) const {
   ModelSpec::Names names;
+  names.ignored = ignored_;
   std::ptrdiff_t in_out = 0;
   for (const Entry& entry : entries_)
     if (entry.is_matrix) in_out += entry.is_in_out ? 1 : -1;

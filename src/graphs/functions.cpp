@@ -28,6 +28,10 @@ Function scaled(double factor) {
   return {"", fmt::format("{}*x", factor), [factor](double x) { return factor * x; }, factor};
 }
 
+Function shifted(double by) {
+  return {"", fmt::format("x + {}", by), [by](double x) { return x + by; }, {}};
+}
+
 Function composed(const Function& outer, const Function& inner) {
   if (outer.factor && inner.factor) {
     Function both = scaled(*outer.factor * *inner.factor);

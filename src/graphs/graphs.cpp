@@ -119,7 +119,8 @@ GraphModel read_graph(const std::string& path) {
   if (stacks.items.empty()) throw wrong_graph(program, "the network computes nothing");
   std::set<std::string> of_transformer = remarks, of_list = remarks;
   const auto understood = [&](std::set<std::string>& remarks_of) {
-    return Understood{program, graph, constants, figures, stacks.items, stacks.memory, remarks_of};
+    return Understood{program,      graph,         constants,        figures,
+                      stacks.items, stacks.memory, stacks.condition, remarks_of};
   };
   const Understood transformer = understood(of_transformer);
   if (const auto spec = as_transformer(transformer)) {

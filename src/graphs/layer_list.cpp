@@ -208,6 +208,11 @@ class ListWriter {
             "a table of parameters that is added to the stream is left out: "
             "overlaps between tokens are those without it");
         return;
+      case Kind::modulation:
+        known_.fail(
+            item.part, "a condition modulates it, and its blocks are no transformer's",
+            "known are blocks whose branches begin with a norm without gain, times 1 + s and "
+            "shifted by t, and end times a gate (DiT)");
       case Kind::scale:
         known_.fail(item.part, "it multiplies by a parameter outside a branch",
                     "gains belong to norms, or to the end of a branch");

@@ -22,6 +22,7 @@ struct Function {
   std::optional<double> factor = 1.0;  ///< of c x
 };
 Function scaled(double factor);
+Function shifted(double by);
 /// f(g(x)) for a text of f in x.
 Function composed(const Function& outer, const Function& inner);
 /// The registered activation of equal values, if there is one, else the text.
@@ -46,6 +47,7 @@ struct Part {
   enum class Kind {
     input,
     embedding,
+    waves,         ///< sines and cosines of a number of each sample
     table,         ///< learnt rows, or fixed ones, that are added
     class_tokens,  ///< learnt rows in front of the others
     linear,
@@ -60,8 +62,9 @@ struct Part {
     sum,
     concat,  ///< the features of two parts side by side
     product,
-    scale,     ///< times a parameter
-    attention  ///< of inputs q, k, v; what is mixed, before a map
+    modulation,  ///< of inputs x, s and maybe t: x s + t, s and t of the sample
+    scale,       ///< times a parameter
+    attention    ///< of inputs q, k, v; what is mixed, before a map
   };
   Kind kind = Kind::input;
   std::vector<std::size_t> inputs;  ///< parts
@@ -86,7 +89,10 @@ struct Part {
   enum class Pool { mean, first } pool = Pool::mean;
   std::int64_t count = 0;        ///< of class tokens
   bool is_segment = false;       ///< of a table: all tokens get one row
-  std::optional<double> second;  ///< of a fixed table: its mean square
+  std::optional<double> second;  ///< of a fixed table, and of waves: their mean square
+  double cross = 0;              ///< of waves: of two samples
+  bool is_grid = false;          ///< of a table: sines and cosines of rows and columns
+  bool has_one = false;          ///< of a modulation: x (1 + s)
   std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;  ///< of windows
   bool is_transposed = false;                                    ///< of a convolution
   std::int64_t output_padding = 0, factor = 1;                   ///< of that, and of an upsampling

@@ -167,7 +167,7 @@ bool Reader::is_of_places(const Node& node) const {
   return has_words && !program_.tensors[node.outputs[0]].is_float;
 }
 
-/// One number for each sample of another input, as the time of a diffusion model is.
+/// One number for each sample of another input, as the time and the label of a diffusion model are.
 bool Reader::is_of_sample(const Input& input) const {
   const Sizes& own = sizes(input.tensor);
   return own.size() == 1 &&
@@ -186,6 +186,11 @@ void Reader::read_inputs() {
         input.kind == Input::Kind::parameter ? Value::Kind::parameter : Value::Kind::constant;
     if (input.kind != Input::Kind::user) continue;
     value.kind = Value::Kind::unknown;
+    if (is_of_sample(input)) {
+      value.kind = Value::Kind::numbers;
+      value.input = input.tensor;
+      continue;
+    }
     if (!program_.tensors[input.tensor].is_float) {
       const bool is_words = sizes.size() == 1 || sizes.size() == 2;
       if (!is_words) continue;
@@ -198,7 +203,7 @@ void Reader::read_inputs() {
       continue;
     }
     const auto view = input_view(sizes);
-    if (!view || is_of_sample(input)) continue;
+    if (!view) continue;
     Part part;
     part.kind = Part::Kind::input;
     part.features = sizes[sizes.size() == 4 ? 1 : sizes.size() - 1];
@@ -260,8 +265,7 @@ void Reader::unknown(const Value& value, const Node* reads) const {
                      "image",
                      base::shortened(program_.tensors[value.tensor].name),
                      to_string(sizes(value.tensor))),
-         "the nearest that is known is one input of samples; times and classes that condition all "
-         "layers are not known");
+         "the nearest that is known is one input of samples, with a time and a label of each");
   if (value.maker == nothing)
     throw wrong_graph(program_,
                       "the input '" + base::shortened(program_.tensors[value.tensor].name) +
@@ -399,6 +403,11 @@ Value Reader::whole(const Node& node, const Value& given) {
     out.part = add(node, std::move(part));
     return out;
   }
+  if (given.input != nothing)
+    fail(node,
+         fmt::format("it reads the input '{}', one number of each sample",
+                     base::shortened(program_.tensors[given.input].name)),
+         "known are rows of a table, and sines and cosines of it, one behind the other");
   if (given.kind != Value::Kind::signal)
     fail(node, "its input is none that this operation is known of");
   if (given.factor != 1) {

@@ -41,7 +41,10 @@ struct Value {
     parameter,  ///< or a view of one
     table,
     words,
-    places,  ///< integers that are computed from words: their positions
+    places,   ///< integers that are computed from words: their positions
+    numbers,  ///< one of each sample, times a factor: a time, or a label
+    angles,   ///< such numbers, each times all entries of a constant
+    waves,    ///< sines or cosines of these
     signal,
     negated,   ///< some features of a signal with the other sign
     turned,    ///< each head's halves exchanged, one with the other sign
@@ -59,10 +62,11 @@ struct Value {
   std::vector<std::size_t> added;  ///< constants that are added to a table
   std::size_t part = nothing;      ///< of a signal, and what comes of one
   View view;
-  bool is_one_place = false;   ///< of places: all are the same
-  double factor = 1;           ///< that multiplies a signal, not yet a part
-  bool is_turned = false;      ///< of by_table
-  std::optional<Turns> turns;  ///< of a signal: features of each head are turned by positions
+  bool is_one_place = false;    ///< of places: all are the same
+  std::size_t input = nothing;  ///< of numbers and what comes of them: the tensor that is given
+  double factor = 1;            ///< that multiplies a signal, not yet a part
+  bool is_turned = false;       ///< of by_table
+  std::optional<Turns> turns;   ///< of a signal: features of each head are turned by positions
   std::shared_ptr<const Scores> scores;
   Statistic statistic;
 };
@@ -190,6 +194,15 @@ class Reader {
   /// The part before a function, and the function.
   std::pair<std::size_t, Function> base_of(std::size_t part) const;
 
+  // reader_modulation.cpp
+  void scale_numbers(const Node& node, const Value& numbers, double number, bool is_first);
+  bool times_numbers(const Node& node, const Value& numbers, const Value& constant);
+  void wave(const Node& node, const Value& angles);
+  bool join_waves(const Node& node, const std::vector<const Value*>& values);
+  void look_up(const Node& node, const Value& table, const Value& labels);
+  bool modulate(const Node& node, const Value& x, const Value& of_sample, char sign);
+  bool is_grid(std::size_t table, std::int64_t tokens, std::int64_t width) const;
+
   // reader_rotary.cpp
   bool rotate(const Node& node, const Value& a, const Value& b);
 
@@ -197,6 +210,7 @@ class Reader {
   void attention(const Node& node);
   void scores_of(const Node& node, const Value& q, const Value& k);
   void masked_product(const Node& node);
+  bool permute_letters(const Node& node);
   void einsum(const Node& node);
   void mix(const Node& node, const Value& scores, const Value& v);
   void mix_heads(const Node& node, const Scores& scores, const Value& v,

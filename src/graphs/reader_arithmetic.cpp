@@ -20,10 +20,6 @@ std::int64_t numbers_in(const Sizes& sizes) {
   return all;
 }
 
-Function shifted(double by) {
-  return {"", fmt::format("x + {}", by), [by](double x) { return x + by; }, {}};
-}
-
 Function joined(const Function& a, const Function& b, char sign) {
   Function both{"", fmt::format("({}) {} ({})", a.text, sign, b.text), {}, {}};
   both.value = [a, b, sign](double x) {
@@ -60,6 +56,8 @@ void Reader::with_number(const Node& node, const Value& given, double number, bo
              multiplies = operation == "mul";
   const double sign = subtracts && !is_first ? -1 : 1;
   if (given.kind == Kind::words) return same(node);
+  if (given.kind == Kind::numbers || given.kind == Kind::angles)
+    return scale_numbers(node, given, number, is_first);
   if (given.kind == Kind::parameter && adds && number == 1) {
     Value out = given;
     out.maker = here_;
@@ -231,6 +229,7 @@ void Reader::plus(const Node& node, const Value& a, const Value& b, double sign)
 }
 
 void Reader::times(const Node& node, const Value& a, const Value& b, bool divides) {
+  if (!divides && (times_numbers(node, a, b) || times_numbers(node, b, a))) return;
   if (!divides && (b.kind == Kind::signal || b.kind == Kind::turned) && a.kind != Kind::signal)
     return times(node, b, a, false);
   if (a.kind == Kind::signal && b.kind == Kind::statistic) {
@@ -321,6 +320,7 @@ void Reader::plus_tables(const Node& node, const Value& signal, const std::vecto
     part.inputs = {made};
     part.weight = table.tensor;
     part.is_segment = table.is_segment;
+    part.is_grid = !table.is_lookup && is_grid(table.tensor, before.tokens, before.features);
     part.features = before.features;
     part.tokens = before.tokens;
     part.height = before.height;
@@ -355,9 +355,13 @@ void Reader::plus_constant(const Node& node, const Value& signal, std::size_t co
   part.weight = part.bias = nothing;
   part.second = counted > 0 ? sum / static_cast<double>(counted) : 0;
   if (*part.second == 0) return become(node, input.part, input.view);
-  remarks_.insert(
-      "positions that are no parameters are taken as independent learnt rows of their mean square: "
-      "overlaps of neighbouring tokens may differ");
+  part.is_grid = is_grid(constant, part.tokens, part.features);
+  if (part.is_grid && constants_.sources(constant) == std::vector{constant}) part.weight = constant;
+  if (!part.is_grid)
+    remarks_.insert(
+        "positions that are no parameters are taken as independent learnt rows of their mean "
+        "square: "
+        "overlaps of neighbouring tokens may differ");
   become(node, add(node, std::move(part)), input.view);
 }
 
@@ -381,6 +385,7 @@ void Reader::join(const Node& node, const Value& given, const Value& other, char
          std::string("two tensors that hang on the input are ") +
              (sign == '/' ? "divided" : "subtracted"),
          "sums, gates and heads of attention are known");
+  if (modulate(node, a, b, sign) || modulate(node, b, a, sign)) return;
   const Part& first = graph_.parts[a.part];
   if (!(a.view == b.view) || first.features != graph_.parts[b.part].features)
     fail(node, "it joins tensors of other dimensions: one is repeated over the other's",

@@ -126,8 +126,38 @@ void Reader::fill_mask(const Node& node) {
   fail(node, "it chooses between tensors as no mask of attention does");
 }
 
+/// "nhwpqc->nchpwq": the same entries in other dimensions.
+bool Reader::permute_letters(const Node& node) {
+  const Argument *equation = node.find("equation"), *list = node.find("tensors");
+  std::string text = equation == nullptr ? "" : equation->text;
+  std::erase(text, ' ');
+  const std::size_t arrow = text.find("->");
+  if (arrow == std::string::npos || list == nullptr || list->tensors.size() != 1 ||
+      !list->tensors[0])
+    return false;
+  const std::string from = text.substr(0, arrow), to = text.substr(arrow + 2);
+  const Value& given = value_of(node, *list->tensors[0]);
+  if (given.kind != Kind::signal || given.view.dims.size() != from.size() ||
+      from.size() != to.size())
+    return false;
+  std::vector<std::size_t> order;
+  for (const char c : to) {
+    const std::size_t at = from.find(c);
+    if (at == std::string::npos || to.find(c) != to.rfind(c)) return false;
+    order.push_back(at);
+  }
+  Value out = given;
+  out.maker = here_;
+  out.view = permuted(given.view, order);
+  if (sizes_of(out.view) != sizes(node.outputs[0]))
+    fail(node, "the graph contradicts itself: it gives other sizes than its letters have");
+  result(node) = std::move(out);
+  return true;
+}
+
 /// "bihd,bjhd->bhij": scores of queries and keys; "bhij,bjhd->bihd": what weights mix.
 void Reader::einsum(const Node& node) {
+  if (permute_letters(node)) return;
   const Argument* equation = node.find("equation");
   const Argument* list = node.find("tensors");
   std::string text = equation == nullptr ? "" : equation->text;

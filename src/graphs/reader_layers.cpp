@@ -89,6 +89,7 @@ void Reader::embedding(const Node& node) {
     out.tables = {table};
     return;
   }
+  if (words.kind == Value::Kind::numbers) return look_up(node, weight, words);
   if (words.kind != Value::Kind::words) fail(node, "it looks up what is no input of words");
   Part part;
   part.kind = Part::Kind::embedding;
@@ -260,6 +261,7 @@ void Reader::dropout(const Node& node) {
 void Reader::activation(const Node& node) {
   const Value& input = value(node, 0);
   if (input.kind == Value::Kind::scores) return cap_scores(node, input);
+  if (input.kind == Value::Kind::angles) return wave(node, input);
   const auto known = known_functions().find(node.operation);
   if (known == known_functions().end()) fail(node, "this function is not known");
   Function function{known->second.name, known->second.text, known->second.value, {}};

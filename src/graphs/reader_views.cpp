@@ -212,6 +212,7 @@ void Reader::concatenate(const Node& node) {
     if (!one) fail(node, "it joins no tensors");
     values.push_back(&value_of(node, *one));
   }
+  if (join_waves(node, values)) return;
   if (values.size() == 2 && values[1]->kind == Value::Kind::empty) {
     Value out = *values[0];
     out.maker = here_;

@@ -65,6 +65,8 @@ bool TransformerReader::sublayer(const Item& item, const std::string& path) {
                ? std::optional(known_.part(body[i]->part).kind)
                : std::nullopt;
   };
+  const bool is_modulated = known_.condition.has_value();
+  if (is_modulated) modulated(body, item, path);
   Norms norms;
   norms.before = kind_of(0) == Kind::norm;
   norms.inside = body.size() > 1 && kind_of(body.size() - 1) == Kind::norm;

@@ -7,6 +7,17 @@
 /// The numbers of a transformer: what all its blocks agree on, and stds of its weights.
 namespace scalecalc::graphs {
 
+namespace {
+
+/// Without the roles of a condition, where there are others.
+RoleFigures of_stream(RoleFigures weights) {
+  weights.erase("modulation");
+  if (weights.size() > 1) weights.erase("condition");
+  return weights;
+}
+
+}  // namespace
+
 bool TransformerReader::set_shapes() {
   spec_.norm = norm_.value_or(NormKind::none);
   spec_.norm_eps = eps_.value_or(0);
@@ -32,12 +43,11 @@ bool TransformerReader::set_shapes() {
   spec_.layer_scale = layer_scale_.value_or(0);
   const bool q = qkv_bias_.value_or(false), o = o_bias_.value_or(false),
              f = ffn_bias_.value_or(false);
-  spec_.bias = q && o && f;
-  if (!spec_.bias) {
-    if (o) spec_.attention_bias = true;
-    if (q != o) spec_.qkv_bias = q;
-    if (f) spec_.ffn_bias = true;
-  }
+  // What has no field of its own are maps of a condition.
+  spec_.bias = condition_bias_.value_or(q && o && f);
+  if (o != spec_.bias) spec_.attention_bias = o;
+  if (q != o) spec_.qkv_bias = q;
+  if (f != spec_.bias) spec_.ffn_bias = f;
   if (spec_.patch_bias && *spec_.patch_bias == spec_.bias) spec_.patch_bias.reset();
   if (rate_) {
     spec_.dropout = *rate_;
@@ -96,7 +106,8 @@ void TransformerReader::weigh(const std::string& role, std::size_t index) {
   const Part& part = known_.part(index);
   if (const auto figure = known_.figures.weight(part)) {
     weights_[role].push_back(*figure);
-    is_uniform_ = is_uniform_ && figure->is_uniform;
+    if (role != "condition" && role != "modulation")
+      is_uniform_ = is_uniform_ && figure->is_uniform;
   }
   if (const auto figure = known_.figures.bias(part)) biases_.push_back(*figure);
 }
@@ -111,16 +122,17 @@ bool TransformerReader::set_weights() {
     most = std::max(most, bias.std);
   }
   if (most > 0) {
-    const bool can_be_list = !spec_.tie_head && spec_.input.patch == 0 && spec_.class_tokens == 0 &&
-                             !spec_.encoder_decoder;
+    const bool can_be_list = !spec_.tie_head && !known_.condition && spec_.input.patch == 0 &&
+                             spec_.class_tokens == 0 && !spec_.encoder_decoder;
     if (least < 0.8 * most && can_be_list) return false;
     spec_.init.bias_variance = neat_square(pooled(biases_)->std, pooled(biases_)->counted);
     if (least < 0.8 * most)
       known_.remarks.insert("biases differ between layers: all have their root mean square here");
   }
-  const Figure base = base_of(weights_);
+  const Figure base = base_of(of_stream(weights_));
   const double std = neat(base.std, base.counted);
   if (std <= 0) return false;
+  set_modulation();
   spec_.init.scheme = "std";
   spec_.init.std = std;
   if (is_uniform_) spec_.init.distribution = Distribution::uniform;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,15 @@ class TransformerReader {
   bool gated(const Item& item, const std::string& path);
   bool scale(const Item& item, const std::string& path);
 
+  // transformer_condition.cpp
+  bool is_modulation(const std::vector<const Item*>& body, std::size_t i) const;
+  /// Takes the modulation of a branch's norm, and its gate, from what is between norms.
+  void modulated(std::vector<const Item*>& body, const Item& item, const std::string& path);
+  void modulated_norm(std::size_t part, const std::string& path);
+  void map_of_condition(std::size_t map, const std::string& path);
+  bool condition();
+  void set_modulation();
+
   // transformer_figures.cpp
   bool set_shapes();
   bool set_windows();
@@ -73,9 +83,10 @@ class TransformerReader {
   };
   std::optional<Norms> norms_;
   std::optional<NormKind> norm_;
+  std::set<std::pair<std::string, std::int64_t>> condition_maps_;  ///< names and first rows
   std::optional<double> eps_, scale_, softcap_, rate_, layer_scale_, positions_, second_;
   std::optional<bool> affine_, offset_, causal_, gated_, qkv_bias_, o_bias_, ffn_bias_, qk_norm_,
-      qk_norm_all_, has_scale_, has_branch_dropout_;
+      qk_norm_all_, has_scale_, has_branch_dropout_, condition_bias_;
   std::optional<std::int64_t> heads_, kv_heads_, head_width_, ffn_;
   std::vector<std::int64_t> windows_;  ///< of each block
   std::optional<std::string> activation_;

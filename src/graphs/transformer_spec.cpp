@@ -9,6 +9,13 @@ namespace scalecalc::graphs {
 
 using Kind = Part::Kind;
 
+namespace {
+
+constexpr const char* no_final_modulation =
+    "a condition modulates the norms of branches, and not this one behind them";
+
+}  // namespace
+
 TransformerReader::TransformerReader(const Understood& known)
     : known_(known), items_(&known.items), names_(known) {
   spec_ = default_spec(ModelSpec::Kind::transformer);
@@ -23,7 +30,8 @@ std::optional<ModelSpec> TransformerReader::run() {
     spec_.decoder_layers = *count == spec_.layers ? Expr::symbol("N") : Expr(Rational(*count));
   else
     spec_.layers = *count;
-  if (!end() || !set_shapes() || !is_one_ || !set_weights()) return std::nullopt;
+  if (!end() || (known_.condition && !condition()) || !set_shapes() || !is_one_ || !set_weights())
+    return std::nullopt;
   spec_.names = names_.take({"block[", "encoder.block["});
   return spec_;
 }
@@ -147,6 +155,12 @@ void TransformerReader::table(const Part& part) {
     names_.tensor(part.weight, prefix_ + "embedding.segment");
     return;
   }
+  if (part.is_grid && spec_.input.kind == InputKind::gaussian && spec_.class_tokens == 0 &&
+      spec_.input.positions == 0 && !spec_.input.sinusoids) {
+    spec_.input.sinusoids = true;
+    names_.ignore(part.weight);
+    return;
+  }
   const double second = part.second ? *part.second
                         : figure    ? neat_square(figure->std, figure->counted)
                                     : 0.0;
@@ -170,6 +184,10 @@ bool TransformerReader::final_norm() {
   if (!has_final_norm(spec_.placement)) return true;
   if (!is(Kind::norm)) return false;
   norm(at()->part, prefix_ + "final_norm");
+  ++next_;
+  if (!known_.condition) return true;
+  if (!is(Kind::modulation)) known_.fail(items_->at(next_ - 1).part, no_final_modulation);
+  modulated_norm(at()->part, prefix_ + "final_norm");
   ++next_;
   return true;
 }

@@ -40,6 +40,10 @@ std::size_t memory_of(const PartGraph& graph) {
       memory = from;
       continue;
     }
+    if (parts[i].kind == Kind::modulation) {
+      of[i] = of[parts[i].inputs[0]];
+      continue;
+    }
     for (const std::size_t input : parts[i].inputs) of[i] |= of[input];
   }
   return memory;
@@ -78,7 +82,7 @@ class Tree {
   }
 
   std::vector<std::size_t> inputs_of(std::size_t at) const {
-    if (reads_memory(at)) return {parts_[at].inputs[0]};
+    if (reads_memory(at) || parts_[at].kind == Kind::modulation) return {parts_[at].inputs[0]};
     return parts_[at].inputs;
   }
 
@@ -310,6 +314,7 @@ class Tree {
 Stacks stacks_of(const Program& program, const PartGraph& graph) {
   const std::size_t memory = memory_of(graph);
   Stacks stacks;
+  stacks.condition = condition_of(program, graph);
   stacks.items = Tree(program, graph, graph.output, memory).run();
   if (memory != nothing) stacks.memory = Tree(program, graph, memory, nothing).run();
   return stacks;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "graphs/condition.hpp"
 #include "graphs/parts.hpp"
 #include "graphs/program.hpp"
 
@@ -29,10 +30,11 @@ struct Item {
 };
 
 /// The layers from the input to the output, one behind the other, and those that make the memory
-/// which some attention of them reads. Throws Error(input) where the graph is no such tree, naming
-/// the operation and its line.
+/// which some attention of them reads, and what modulates them. Throws Error(input) where the graph
+/// is no such tree, naming the operation and its line.
 struct Stacks {
   std::vector<Item> items, memory;
+  std::optional<GraphCondition> condition;
 };
 Stacks stacks_of(const Program& program, const PartGraph& graph);
 

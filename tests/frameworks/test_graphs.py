@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 
 import torch
 
@@ -28,7 +29,7 @@ SEEDS = 32
 OUTPUTS, GRADIENTS, FAR, SHARE = 0.03, 0.05, 0.15, 1 / 20
 NAMES = ("mlp", "residual-mlp", "convnet", "gpt", "written-out", "einsum", "encoder", "dropout-mlp",
          "blocks", "gated-stack", "translator", "gpt2", "llama", "gemma2", "bert", "t5", "vit",
-         "resnet", "convnext", "unet", "unet-upsample")
+         "resnet", "convnext", "unet", "unet-upsample", "dit", "dit-zero")
 
 BATCH_NORMS = ("convnet", "resnet", "resnet50", "unet", "unet-upsample")
 # Held against so many passes of what was read, as the rules leave out too much in small images.
@@ -36,30 +37,49 @@ PASSES = {"convnet": 16 * SEEDS, "resnet": 16 * SEEDS, "convnext": 16 * SEEDS, "
           "unet": 4 * SEEDS, "unet-upsample": 4 * SEEDS}
 CONFIGS = ("gemma2", "t5", "t5-gated", "convnext", "resnet", "resnet50")
 LISTS = ("convnext", "resnet", "resnet50")
+# Half the squared error of what they make; a time of 1000 steps, and a label of each sample.
+DITS = ("dit", "dit-zero")
+# Gradients of all maps but the last are exactly 0.
+ZERO = ("dit-zero",)
+WORDS = (1, 64)
+RANGES = {name: (WORDS, (0, 1000), (0, 11)) for name in DITS}
 
 
-def inputs_like(example, vocab=64):
+def inputs_like(example, range_of=WORDS):
     if isinstance(example, dict):
-        return {key: inputs_like(value, vocab) for key, value in example.items()}
+        return {key: inputs_like(value, range_of) for key, value in example.items()}
     if example.dtype == torch.long:
-        return torch.randint(1, vocab, example.shape)
+        return torch.randint(*range_of, example.shape)
     return torch.randn(example.shape)
 
 
-def run(model, inputs):
+def run(model, inputs, ranges=None):
     if isinstance(inputs, dict):
         return model(**inputs_like(inputs))
-    return model(*(inputs_like(one) for one in inputs))
+    return model(*map(inputs_like, inputs, ranges or [WORDS] * len(inputs)))
+
+
+def packed(names, tensor):
+    """The paths that [names] packs in a tensor."""
+    for name, paths in names.items():
+        found = re.fullmatch(re.escape(name).replace(r"\{i\}", r"(\d+)"), tensor)
+        if found and isinstance(paths, str):
+            return paths.replace("{i}", found[1] if found.groups() else "").split(" + ")
+    raise KeyError(tensor)
 
 
 class Measured:
     """Second moments by path, one a seed."""
 
-    def __init__(self, rows):
-        self.outputs, self.gradients = {}, {}
+    def __init__(self, rows, names, name):
+        self.name, self.outputs, self.gradients = name, {}, {}
         self.paths = {}
         for row in rows:
             self.paths.setdefault(row["name"], []).append(row)
+        # In the order in which they lie.
+        for tensor, parts in self.paths.items():
+            if len(parts) > 1:
+                parts.sort(key=lambda row, order=packed(names, tensor): order.index(row["path"]))
 
     def site_of(self, module_name):
         """The site that a module's output is, where its weight is one parameter."""
@@ -79,17 +99,21 @@ class Measured:
         handles = [module.register_forward_hook(hook(self.site_of(name)))
                    for name, module in model.named_modules()
                    if self.site_of(name) not in (None, "embedding")]
-        output = run(model, inputs)
-        logits = getattr(output, "logits", output)
-        if logits.dim() == 4:  # a class for each pixel
-            logits = logits.permute(0, 2, 3, 1)
-        logits = logits.reshape(-1, logits.shape[-1])
-        targets = torch.randint(0, logits.shape[-1], logits.shape[:1])
-        torch.nn.functional.cross_entropy(logits, targets, reduction="sum").backward()
+        output = run(model, inputs, RANGES.get(self.name))
+        self.loss(getattr(output, "logits", output)).backward()
         for handle in handles:
             handle.remove()
         for name, parameter in model.named_parameters():
             self.add_gradient(name, parameter.grad)
+
+    def loss(self, logits):
+        if self.name in DITS:
+            return 0.5 * (logits - torch.randn(logits.shape)).pow(2).sum()
+        if logits.dim() == 4:  # a class for each pixel
+            logits = logits.permute(0, 2, 3, 1)
+        logits = logits.reshape(-1, logits.shape[-1])
+        targets = torch.randint(0, logits.shape[-1], logits.shape[:1])
+        return torch.nn.functional.cross_entropy(logits, targets, reduction="sum")
 
     def add_gradient(self, name, gradient):
         rows = self.paths.get(name, [])
@@ -207,6 +231,7 @@ class Row:
     def __init__(self, name):
         self.name, self.operations, self.refusal, self.same = name, 0, "", None
         self.outputs, self.gradients = [], []
+        self.not_zero = []  # gradients where 0 is predicted
         self.exported = "both"
 
     def far(self):
@@ -251,7 +276,7 @@ def measured_row(name):
         engine = ["--engine", "passes", "--seeds", str(passes)] if passes else []
         said = json.loads(p.program("propagate", path, "--format", "json", *engine))["results"]
         rows = json.loads(p.program("init", path, "--format", "json"))["results"]["parameters"]
-    measured = Measured(rows)
+    measured = Measured(rows, tomllib.loads(read.stdout)["names"], name)
     torch.manual_seed(0)  # as make_graphs.export() draws it
     first = draw()
     for seed in range(1, SEEDS + 1):
@@ -266,6 +291,8 @@ def measured_row(name):
     if "encoder.embedding.weight" in predicted:  # one tensor of the module
         predicted["embedding.weight"] += predicted.pop("encoder.embedding.weight")
     row.gradients = compare(predicted, measured.gradients)
+    row.not_zero = [path for path, values in measured.gradients.items()
+                    if predicted.get(path) == 0 and max(values) > 0]
     return row
 
 
@@ -277,7 +304,9 @@ def body_of(model):
 def check(name):
     row = measured_row(name)
     assert not row.refusal, f"{name}: {row.refusal}"
-    assert row.outputs and len(row.gradients) >= len(row.outputs) - 1, f"{name}: little to compare"
+    few = len(row.gradients) < len(row.outputs) - 1 and name not in ZERO
+    assert row.outputs and row.gradients and not few, f"{name}: little to compare"
+    assert name not in ZERO or not row.not_zero, f"{name}: gradients of {row.not_zero} are not 0"
     assert row.exported == "both", f"{name}: strict exports are read as another model"
     (outputs, of_outputs), (gradients, of_gradients) = row.medians()
     same = "" if row.same is None else f"; config {row.same:.1e}"

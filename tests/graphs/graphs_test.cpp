@@ -419,9 +419,6 @@ TEST_CASE("what is no tree, or not known, is named with its line") {
   const std::string unknown = refused("unknown");
   CHECK(has(unknown, "aten.cumsum.default"));
   CHECK(has(unknown, "torch.cumsum(self.a(x), dim=-1)"));
-  const std::string time = refused("dit");
-  CHECK(has(time, "it reads the input 't'"));
-  CHECK(has(time, "angles = t[:, None] * self.frequencies[None]"));
   const std::string inputs = refused("two-inputs");
   CHECK(has(inputs, "two inputs"));
   CHECK(has(inputs, "return self.a(x) + self.b(y)"));

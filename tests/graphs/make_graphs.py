@@ -78,6 +78,9 @@ def of_transformers(name):
 def networks():
     """Name -> (a function that draws the module, its inputs)."""
     ids = torch.zeros(2, 16, dtype=torch.long)
+    # Latents, times and labels.
+    images = (torch.zeros(8, 4, 8, 8), torch.zeros(8, dtype=torch.long),
+              torch.zeros(8, dtype=torch.long))
     return {
         "mlp": (modules.Mlp, (torch.zeros(2, 48),)),
         "residual-mlp": (modules.ResidualMlp, (torch.zeros(2, 32),)),
@@ -92,7 +95,8 @@ def networks():
         "translator": (modules.Translator, (torch.zeros(2, 8, 32), torch.zeros(2, 6, 32))),
         "unet": (modules.UNet, (torch.zeros(2, 3, 16, 16),)),
         "unet-upsample": (lambda: modules.UNet(upsample=True), (torch.zeros(2, 3, 16, 16),)),
-        "dit": (modules.DiT, (torch.zeros(2, 4, 8, 8), torch.zeros(2))),
+        "dit": (lambda: modules.DiT(zero=False), images),
+        "dit-zero": (modules.DiT, images),
         "long-skip": (modules.LongSkip, (torch.zeros(2, 16),)),
         "unknown": (modules.Unknown, (torch.zeros(2, 16),)),
         "two-inputs": (modules.TwoInputs, (torch.zeros(2, 16), torch.zeros(2, 16))),
@@ -173,16 +177,16 @@ def slim(text, archive, root):
             lists[entry.removeprefix(root)] = json.loads(archive.read(entry))
     data = {entry.removeprefix(root): list(archive.read(entry)) for entry in archive.namelist()
             if "/data/constants/" in entry and not entry.endswith(".json")}
-    # Buffers that are saved with the weights are no draws.
+    # Buffers that are saved with the weights are no draws, nor what is not trained.
     for about in lists.get("data/weights/model_weights_config.json", {"config": {}})["config"].values():
-        if not about["is_param"]:
+        if not about["is_param"] or not about["tensor_meta"]["requires_grad"]:
             path = "data/weights/" + about["path_name"]
             data[path] = list(archive.read(root + path))
     return {"models/model.json": slimmed, "lists": lists, "data": data}
 
 
 # Too large to be kept, or alike to others.
-NOT_KEPT = {"dropout-mlp", "gated-stack", "t5-gated", "resnet50", "gpt2-48",
+NOT_KEPT = {"dit-zero", "dropout-mlp", "gated-stack", "t5-gated", "resnet50", "gpt2-48",
             "llama-48"}
 
 

@@ -300,45 +300,103 @@ def modulate(x, shift, scale):
     return x * (1 + scale.unsqueeze(1)) + shift.unsqueeze(1)
 
 
+class TimeEmbedder(nn.Module):
+    def __init__(self, width, frequencies):
+        super().__init__()
+        self.frequencies = frequencies
+        self.mlp = nn.Sequential(nn.Linear(frequencies, width), nn.SiLU(), nn.Linear(width, width))
+
+    def forward(self, t):
+        half = self.frequencies // 2
+        rates = torch.exp(-math.log(10000) * torch.arange(half, dtype=torch.float32) / half)
+        angles = t[:, None].float() * rates[None]
+        return self.mlp(torch.cat([torch.cos(angles), torch.sin(angles)], dim=-1))
+
+
 class DiTBlock(nn.Module):
     def __init__(self, width, heads):
         super().__init__()
+        self.heads = heads
         self.norm1 = nn.LayerNorm(width, elementwise_affine=False, eps=1e-6)
-        self.attention = Attention(width, heads, causal=False)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.proj = nn.Linear(width, width)
         self.norm2 = nn.LayerNorm(width, elementwise_affine=False, eps=1e-6)
         self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"),
                                  nn.Linear(4 * width, width))
-        self.modulation = nn.Sequential(nn.SiLU(), nn.Linear(width, 6 * width))
+        self.adaLN_modulation = nn.Sequential(nn.SiLU(), nn.Linear(width, 6 * width))
+
+    def attend(self, x):
+        b, t, d = x.shape
+        q, k, v = self.qkv(x).reshape(b, t, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        return self.proj(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, t, d))
 
     def forward(self, x, c):
-        shift1, scale1, gate1, shift2, scale2, gate2 = self.modulation(c).chunk(6, dim=1)
-        x = x + gate1.unsqueeze(1) * self.attention(modulate(self.norm1(x), shift1, scale1))
+        shift1, scale1, gate1, shift2, scale2, gate2 = self.adaLN_modulation(c).chunk(6, dim=1)
+        x = x + gate1.unsqueeze(1) * self.attend(modulate(self.norm1(x), shift1, scale1))
         return x + gate2.unsqueeze(1) * self.mlp(modulate(self.norm2(x), shift2, scale2))
 
 
-class DiT(nn.Module):
-    """Peebles and Xie 2023: patches, a time embedding, adaLN-zero."""
-
-    def __init__(self, width=64, heads=4, depth=2, channels=4, side=8, patch=2):
+class FinalLayer(nn.Module):
+    def __init__(self, width, features):
         super().__init__()
-        self.patches = nn.Conv2d(channels, width, patch, stride=patch)
-        self.positions = nn.Parameter(0.02 * torch.randn(1, (side // patch) ** 2, width),
-                                      requires_grad=False)
-        self.time = nn.Sequential(nn.Linear(32, width), nn.SiLU(), nn.Linear(width, width))
-        self.blocks = nn.ModuleList(DiTBlock(width, heads) for _ in range(depth))
         self.norm = nn.LayerNorm(width, elementwise_affine=False, eps=1e-6)
-        self.modulation = nn.Sequential(nn.SiLU(), nn.Linear(width, 2 * width))
-        self.out = nn.Linear(width, patch * patch * channels)
-        self.register_buffer("frequencies", torch.exp(-math.log(10000) * torch.arange(16) / 16))
+        self.linear = nn.Linear(width, features)
+        self.adaLN_modulation = nn.Sequential(nn.SiLU(), nn.Linear(width, 2 * width))
 
-    def forward(self, x, t):
-        x = self.patches(x).flatten(2).transpose(1, 2) + self.positions
-        angles = t[:, None] * self.frequencies[None]
-        c = self.time(torch.cat([torch.cos(angles), torch.sin(angles)], dim=-1))
+    def forward(self, x, c):
+        shift, scale = self.adaLN_modulation(c).chunk(2, dim=1)
+        return self.linear(modulate(self.norm(x), shift, scale))
+
+
+def grid_positions(width, side):
+    """Of a square grid, one behind the other: sines and cosines of the column, then of the row."""
+    rates = 1 / 10000 ** (torch.arange(width // 4, dtype=torch.float64) / (width // 4))
+    waves = torch.arange(side, dtype=torch.float64)[:, None] * rates
+    of_place = torch.cat([waves.sin(), waves.cos()], dim=1)
+    return torch.cat([of_place.repeat(side, 1), of_place.repeat_interleave(side, 0)], dim=1).float()
+
+
+class DiT(nn.Module):
+    """Peebles and Xie 2023: patches, fixed positions, a time and a label that modulate blocks. `zero`:
+    as their paper starts it; else with modulations and an output that are not 0."""
+
+    def __init__(self, width=64, heads=4, depth=3, channels=4, side=8, patch=2, classes=10, zero=True):
+        super().__init__()
+        self.channels, self.patch, self.grid = channels, patch, side // patch
+        self.x_embedder = nn.Conv2d(channels, width, patch, stride=patch)
+        self.t_embedder = TimeEmbedder(width, frequencies=64)
+        self.y_embedder = nn.Embedding(classes + 1, width)
+        self.pos_embed = nn.Parameter(grid_positions(width, self.grid)[None], requires_grad=False)
+        self.blocks = nn.ModuleList(DiTBlock(width, heads) for _ in range(depth))
+        self.final_layer = FinalLayer(width, patch * patch * channels)
+        self.start(zero)
+
+    def start(self, zero):
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+        nn.init.xavier_uniform_(self.x_embedder.weight.view(self.x_embedder.weight.shape[0], -1))
+        nn.init.zeros_(self.x_embedder.bias)
+        nn.init.normal_(self.y_embedder.weight, std=0.02 if zero else 0.5)
+        for part in (*self.blocks, self.final_layer):
+            nn.init.normal_(part.adaLN_modulation[-1].weight, std=0.0 if zero else 0.1)
+        if zero:
+            nn.init.normal_(self.t_embedder.mlp[0].weight, std=0.02)
+            nn.init.normal_(self.t_embedder.mlp[2].weight, std=0.02)
+            nn.init.zeros_(self.final_layer.linear.weight)
+
+    def unpatchify(self, x):
+        p, g = self.patch, self.grid
+        x = x.reshape(x.shape[0], g, g, p, p, self.channels)
+        return torch.einsum("nhwpqc->nchpwq", x).reshape(x.shape[0], self.channels, g * p, g * p)
+
+    def forward(self, x, t, y):
+        x = self.x_embedder(x).flatten(2).transpose(1, 2) + self.pos_embed
+        c = self.t_embedder(t) + self.y_embedder(y)
         for block in self.blocks:
             x = block(x, c)
-        shift, scale = self.modulation(c).chunk(2, dim=1)
-        return self.out(modulate(self.norm(x), shift, scale))
+        return self.unpatchify(self.final_layer(x, c))
 
 
 class LongSkip(nn.Module):
