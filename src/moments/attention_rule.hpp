@@ -61,20 +61,22 @@ struct AttentionForward {
   std::optional<Signal<X>> values{};  ///< what is mixed, where it is not v
 };
 
-/// Moments of the first values and of their input over this layer's keys; `asking`: its queries.
+/// Moments of the first values, of their input and of `values`, what all are made of, over the keys
+/// that queries q see; `own`: of this layer's v. With `words` keys are those that are different.
 template <class C, class X>
 FirstRecord<X> first_record(C& calculus, const Attention& layer, const FirstValues<X>& first,
-                            const X& values, const X& q, const X& own,
-                            const KeyCounts<typename C::Number>& counts, double same) {
-  FirstRecord<X> made{first.source.x, {}, {}, first.values.x, {}, {}, values, {}, {}};
-  const auto fill = [&](const X& x, X& apart_x, X& shared) {
-    const KeyMeans<X> means = key_means(q, same > 0 ? of_words(x, same) : x, counts);
+                            const Signal<X>& values, const X& q, const X& own,
+                            const KeyCounts<typename C::Number>& counts, bool words) {
+  FirstRecord<X> made{first.source.x, {}, {}, first.values.x, {}, {}, values.x, {}, {}};
+  const auto fill = [&](const X& x, double same, X& apart_x, X& shared) {
+    const KeyMeans<X> means = key_means(q, words ? of_words(x, same) : x, counts);
     apart_x = apart(calculus, means);
     shared = without_between(means.other);
   };
-  fill(made.source, made.apart, made.shared);
-  fill(made.u, made.apart_u, made.shared_u);
-  fill(made.values, made.apart_values, made.shared_values);
+  const double same = has_words(first.source) ? first.source.repeats : values.repeats;
+  fill(made.source, same, made.apart, made.shared);
+  fill(made.u, same, made.apart_u, made.shared_u);
+  fill(made.values, values.repeats, made.apart_values, made.shared_values);
   if constexpr (C::next_orders) {
     const ValueShares<double> shares = value_shares(calculus, layer);
     const double v = shares.own * average(own).second, u = shares.first * average(made.u).second;
@@ -133,7 +135,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   const Signal<X>& asking = !query_words ? input : memory ? distinct_queries : distinct;
   const auto seen = [&](const X& x) { return words ? of_words(x, source.repeats) : x; };
   X q = query_words ? of_words(out.q.x, input.repeats) : out.q.x, k = seen(out.k.x);
-  const X v = seen(values.x);
+  const X v = words ? of_words(values.x, values.repeats) : values.x;
   // Each token over the length of its key, as the gradient of Wk has it.
   std::optional<X> of_source;
   if (layer.qk_norm) {
@@ -151,12 +153,12 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   const KeyMeans<X> means_k = key_means(q, k, record.counts);
   record.apart_source = apart(calculus, means_source);
   if (first)
-    record.first = first_record(calculus, layer, *first, mixture->x, q, out.v.x, record.counts,
-                                words ? source.repeats : 0);
+    record.first =
+        first_record(calculus, layer, *first, *mixture, q, out.v.x, record.counts, words);
   const std::shared_ptr<const KeyWeights>& weights = record.counts.weights;
   const X& of_value = value_source(record);
   const std::optional<X> distinct_values =
-      first && words ? std::optional(of_words(of_value, source.repeats)) : std::nullopt;
+      first && words ? std::optional(of_words(of_value, mixture->repeats)) : std::nullopt;
   const X& keyed_values = distinct_values ? *distinct_values : first ? of_value : keys.x;
   const ValueWeights<X> of_values{weights, apart_values(record)};
   record.rotation =

@@ -84,7 +84,6 @@ Signal<X> mixed_source(C& calculus, const Attention& layer, const Signal<X>& sou
     Signal<X> out = sum_forward(calculus, 1 - layer.value_residual,
                                 layer.value_residual * std::sqrt(ratio), source, before, counts);
     out.x = without_mean(x);
-    out.repeats = source.repeats;
     const Alike<double> left = values_of(calculus, scaled(source.x, shares.own)),
                         right = values_of(calculus, scaled(before.x, shares.first * ratio));
     // No feature of the one is added to one of the other.

@@ -13,6 +13,7 @@
 /// it (docs/theory/attention.md#value-residual).
 namespace scalecalc::moments {
 
+/// Of a sum of independent parts, `share` of its second moment b's.
 inline RelativeError mixed_error(const RelativeError& a, const RelativeError& b, double share) {
   return {(1 - share) * a.second + share * b.second, (1 - share) * a.cross + share * b.cross};
 }
