@@ -74,6 +74,11 @@ inline double log_variance_of(double relative) {
 inline double product_of_powers(double variance, double left, double right) {
   return std::exp(variance * left * right);
 }
+/// What orders past the first make of it, relative: a size of large variance is no lognormal's.
+inline double beyond_powers(double variance, double left, double right) {
+  const double first = std::fabs(variance * left * right);
+  return std::expm1(first) - first;
+}
 
 /// What follows is by what comes in here.
 inline void start_branch(NormVariance& spread) {

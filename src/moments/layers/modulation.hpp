@@ -21,6 +21,7 @@ struct Kept<Modulation, C, X> {
   OverlapDeviation overlap{};    ///< of x
   NonNegative sizes = 0;         ///< relative variance of |y|^2 that s and t make
   NonNegative of_condition = 0;  ///< of |c|^2, which all factors and shifts follow
+  NonNegative of_samples = 0;    ///< of its average over samples
   double follows = 0;            ///< d ln E y^2/d ln |c|^2 of x u + t
   double before = 0;             ///< the same of x
 };
@@ -75,6 +76,7 @@ Signal<X> modulated_signal(ForwardPass<C, X>& pass, const Modulation& layer, con
     const SizesOfFactors sizes = sizes_of_factors(of, x, width, pass.counts(in));
     kept.sizes = sizes.one;
     kept.of_condition = condition.spread.token_variance;
+    kept.of_samples = condition.spread.batch_variance;
     kept.before = in.by_condition;
     kept.follows = of_c + rest;
     if (!layer.shift)
@@ -200,7 +202,7 @@ Gradient<X> factor_gradient(const BackwardPass<C, X>& pass, const Kept<Modulatio
     if (several) sums.between += g.uneven * p_b * (total * total + 2 * squares.between);
     // A feature's x_t x_u is a part of the overlap that g_t g_u follows.
     sums.own +=
-        overlap_covariance(g.slopes, kept.overlap, 1, {static_cast<double>(kept.at.tokens), 1});
+        overlap_covariance(g.slopes, kept.overlap, p, {static_cast<double>(kept.at.tokens), 1});
     sums.own = pass.calculus().positive(sums.own + g.beyond_pairs / pass.batch());
   }
   return sample_gradient(pass, kept, g, x, kept.before, sums, N(g.aligned * total));
@@ -267,21 +269,19 @@ Gradient<X> input_gradient(const BackwardPass<C, X>& pass, const Kept<Modulation
     g.uneven = g.uneven * (p * p + of.beyond()) + more;
     const double of_c = p > 0 ? of.factor.second / p : 0;
     g.x = scaled(g.x, product_of_powers(kept.of_condition, of_c, g.by_condition));
+    const double beyond = beyond_powers(kept.of_condition, of_c, g.by_condition);
     g.by_condition += of_c;
     // Inside a branch inputs and gradients follow |c|^2 both.
     const double inside =
         std::fabs(product_of_powers(kept.of_condition, kept.before, g.by_condition) - 1);
-    g.truncation.second += kept.sizes + inside;
-    g.truncation.cross += kept.sizes + inside;
+    g.truncation.second += kept.sizes + inside + beyond;
+    g.truncation.cross += kept.sizes + inside + beyond;
     const double fourth = p > 0 ? (p * p + of.beyond()) / (p * p) : 1;
-    covariance_through_slopes(g.log_covariance,
-                              {{0, p, p, p_b},
-                               values_of(calculus, kept.input),
-                               fourth,
-                               0,
-                               static_cast<double>(pass.stream_width())},
-                              values_of(calculus, g.x), pass.counts(kept.at.tokens));
-    covariance_through_norm(g.log_covariance, of_c * of_c * kept.of_condition);
+    covariance_through_slopes(
+        g.log_covariance,
+        {{0, p, p, p_b}, of.factor, fourth, 0, static_cast<double>(pass.stream_width())},
+        values_of(calculus, g.x), pass.counts(kept.at.tokens));
+    covariance_through_norm(g.log_covariance, of_c * of_c * kept.of_samples);
   } else {
     g.x = sum(g.x, along);
   }

@@ -417,6 +417,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
       // It divides by what follows |c|^2, as the gradient does.
       out.x =
           scaled(out.x, product_of_powers(kept.of_condition, -kept.by_condition, g.by_condition));
+      const double beyond = beyond_powers(kept.of_condition, kept.by_condition, g.by_condition) +
+                            beyond_powers(kept.of_condition, kept.by_condition, kept.by_condition);
+      out.truncation.second += beyond;
+      out.truncation.cross += beyond;
       out.by_condition -= kept.by_condition;
     }
   }
