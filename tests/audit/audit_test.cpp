@@ -171,7 +171,7 @@ TEST_CASE("known mistakes are called by their names") {
 
 TEST_CASE("a convolution of patches is judged as their map") {
   ModelSpec spec = small_model("pre-ln-12");
-  spec.input.kind = InputKind::gaussian;
+  spec.input = {};
   spec.input.patch = 48;
   Weights weights = planned_weights(spec, "torch", 2);
   tensor_of(weights, "patch.weight").shape = {32, 3, 4, 4};

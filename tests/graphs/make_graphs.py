@@ -79,8 +79,8 @@ def networks():
     """Name -> (a function that draws the module, its inputs)."""
     ids = torch.zeros(2, 16, dtype=torch.long)
     # Latents, times and labels.
-    images = (torch.zeros(8, 4, 8, 8), torch.zeros(8, dtype=torch.long),
-              torch.zeros(8, dtype=torch.long))
+    images = (torch.zeros(2, 4, 8, 8), torch.zeros(2, dtype=torch.long),
+              torch.zeros(2, dtype=torch.long))
     return {
         "mlp": (modules.Mlp, (torch.zeros(2, 48),)),
         "residual-mlp": (modules.ResidualMlp, (torch.zeros(2, 32),)),
