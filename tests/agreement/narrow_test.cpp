@@ -38,7 +38,6 @@ TEST_CASE("models whose rules were off or whose bands were") {
       {31337, 9, "a bias of normed keys, and a cross not known"},
       {2718, 39, "few words behind many norms"},
       {20261201, 34, "a gradient that is all along a norm's output"},
-      {20261201, 77, "a bias of values behind a norm of samples"},
       {20261201, 140, "weights that read nothing but zeros"},
       {20261201, 191, "tokens of which relu and a mask leave nothing"},
       {20261201, 242, "sequences of few features"},
