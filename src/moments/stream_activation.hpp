@@ -54,12 +54,14 @@ std::shared_ptr<const StreamSum> law_of_sum(C& calculus, const Residual& layer, 
                                             const Signal<X>& branch) {
   if constexpr (C::next_orders) {
     constexpr double rounding = 1e-9;
-    if (x.dropped || has_words(x) || !x.flat || x.flat->gate || branch.flat) return nullptr;
+    if (has_words(x) || !x.flat || x.flat->gate || branch.flat) return nullptr;
+    // Of one feature, a branch that whole samples lose is as one that dropout has cut up.
+    const bool is_lost = branch.dropped && branch.dropped->rate > 0;
     const bool is_gaussian =
-        !branch.dropped && branch.kurtosis <= 3 * branch.mixture.square() + rounding;
+        (!branch.dropped || is_lost) && branch.kurtosis <= 3 * branch.mixture.square() + rounding;
     std::shared_ptr<const StreamCells> from = x.flat->cells;
-    // Cells know the kinds of features that went into the activation.
-    if (!from && !x.mixture.plain()) return nullptr;
+    // Cells know the kinds of features, and the classes of samples, that went into the activation.
+    if (!from && (!x.mixture.plain() || x.dropped)) return nullptr;
     const Alike<double>& u = x.flat->input;
     const double variance = u.second - u.mean * u.mean;
     if (!from) {
@@ -69,9 +71,9 @@ std::shared_ptr<const StreamSum> law_of_sum(C& calculus, const Residual& layer, 
     }
     const Alike<double> f = values_of(calculus, branch.x);
     const double b = layer.branch;
-    return stream_sum(
-        std::move(from), layer.skip,
-        {b * f.mean, b * b * (f.second - f.mean * f.mean), is_gaussian, branch.mixture});
+    return stream_sum(std::move(from), layer.skip,
+                      {b * f.mean, b * b * (f.second - f.mean * f.mean), is_gaussian,
+                       is_lost ? dropped(branch.mixture, branch.dropped->rate) : branch.mixture});
   } else {
     return nullptr;
   }

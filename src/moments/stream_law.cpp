@@ -13,6 +13,7 @@ constexpr double reach = 7;  ///< of the cells, in standard deviations
 constexpr double least_variance =
     0.01;  ///< of a v whose shape cells tell, in squares of their width
 constexpr std::size_t most_pairs = 6;
+constexpr double seldom = 1e-3;  ///< of a kind, whose shape then counts no more than cells' width
 
 double below(double z) {
   return std::erfc(-z / std::numbers::sqrt2) / 2;
@@ -289,8 +290,13 @@ std::shared_ptr<const StreamSum> stream_sum(std::shared_ptr<const StreamCells> f
   }
   // Relu leaves an atom at 0 and leaky ones nearly that: v makes parts of it that cells cannot
   // tell, and the next one has its kink there.
-  for (const StreamSum::Kind& kind : made.kinds)
-    if (is_wide(to, kind.variance) ? !v.is_gaussian : !from->is_smooth) return nullptr;
+  double narrow = 0;
+  for (const StreamSum::Kind& kind : made.kinds) {
+    const bool wide = is_wide(to, kind.variance);
+    if (wide && !v.is_gaussian) return nullptr;
+    if (!wide) narrow += kind.weight;
+  }
+  if (narrow > seldom && !from->is_smooth) return nullptr;
   made.from = std::move(from);
   made.factor = factor;
   made.mean = v.mean;
