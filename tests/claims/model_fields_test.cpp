@@ -75,6 +75,7 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   add(name == "layer_scale" || name == "norm_scale" || name == "modulation", "placement=pre");
   add(tried.field->section == "condition", "placement=pre, modulation=adaln");
   add(name == "condition_class_std", "condition_classes=4");
+  add(name == "sinusoids", "sequence=16");
   add(name == "qk_norm_all", "qk_norm=true");
   add(name == "gain_offset", "norm_affine=true");
   add(name == "norm_alpha", "norm=dyt");
