@@ -162,7 +162,8 @@ ConstantSamples constant_samples(const Activation& activation, const Alike<doubl
 double chance_of_none(const Activation& activation, double mean, double variance, double sizes,
                       double count, bool any, double dropped) {
   const auto pieces = constant_pieces(activation, !any);
-  if (pieces.empty()) return dropped > 0 ? std::pow(dropped, count) : 0;
+  // A variance that has underflowed says nothing of where u is.
+  if (pieces.empty() || !(variance > 0)) return dropped > 0 ? std::pow(dropped, count) : 0;
   const auto at = [&](double q) {
     const double deviation = std::sqrt(variance * q);
     double sum = 0;

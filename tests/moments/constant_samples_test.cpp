@@ -106,6 +106,7 @@ TEST_CASE("tokens of which an activation and a mask leave nothing") {
   // A mask alone, and one side of the mean, which has a chance of its own at any size.
   CHECK(chance_of_none(Activation::named("gelu"), 0, 1, 0, 3, false, 0.5) == 0.125);
   CHECK(chance_of_none(Activation::named("relu"), 0, 1, 0.5, 3, false) == 0.125);
+  CHECK(chance_of_none(Activation::named("relu"), 0, 0, 0.5, 3, false) == 0);
 }
 
 TEST_CASE("a batch of sequences shares less") {
