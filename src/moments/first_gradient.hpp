@@ -13,11 +13,6 @@
 /// it (docs/theory/attention.md#value-residual).
 namespace scalecalc::moments {
 
-/// Of a sum of independent parts, `share` of its second moment b's.
-inline RelativeError mixed_error(const RelativeError& a, const RelativeError& b, double share) {
-  return {(1 - share) * a.second + share * b.second, (1 - share) * a.cross + share * b.cross};
-}
-
 /// Of a gradient at the mix along it, the part along u: a s^2 P^T P u, the same sign in all blocks.
 template <class X>
 struct AlongFirst {

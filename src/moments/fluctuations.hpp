@@ -108,6 +108,10 @@ struct RelativeError {
   }
   void forget_apart() { known_apart = std::numeric_limits<double>::infinity(); }
 };
+/// Of a sum of independent parts, `share` of its second moment b's.
+inline RelativeError mixed_error(const RelativeError& a, const RelativeError& b, double share) {
+  return {(1 - share) * a.second + share * b.second, (1 - share) * a.cross + share * b.cross};
+}
 /// Of a multiple of x beside what is known.
 inline void scale_error(RelativeError& error, double factor) {
   const double apart = error.apart() * factor;

@@ -68,7 +68,7 @@ template <class X>
 struct Signal {
   using Number = typename X::Number;
   X x;
-  std::int64_t width = 0;   ///< features
+  std::int64_t width = 0;  ///< features
   /// The fewest features that the signal has had before its last weights; 0: there were none.
   std::int64_t narrowest = 0;
   /// The chance that a token is 0, as all features that weights without a bias read were; right

@@ -26,6 +26,13 @@ Gradients gradients_of(const Network& network, bool recompute) {
   return gradients(passes);
 }
 
+/// The loss and the gradients with and without what is computed again.
+void check_same(const Network& network) {
+  const Gradients kept = gradients_of(network, false), again = gradients_of(network, true);
+  CHECK(kept.loss == again.loss);
+  CHECK(kept.of == again.of);
+}
+
 std::size_t held(const Network& network, bool recompute) {
   const auto device = tensor::make_device<float>("cpu", 1);
   Model<float> model(std::make_shared<const Plan>(network), 1, device, recompute);
@@ -41,10 +48,7 @@ TEST_CASE("recompute: the same loss and gradients, bit for bit") {
   for (const Placement placement : {Placement::pre, Placement::post, Placement::sub_ln}) {
     for (const std::int64_t blocks : {1, 2, 5}) {
       CAPTURE(blocks);
-      const Network network = deep(placement, blocks);
-      const Gradients kept = gradients_of(network, false), again = gradients_of(network, true);
-      CHECK(kept.loss == again.loss);
-      CHECK(kept.of == again.of);
+      check_same(deep(placement, blocks));
     }
   }
 }
@@ -73,10 +77,7 @@ TEST_CASE("recompute: what an encoder makes goes from group to group") {
     spec.residual_attention = scores;
     for (const std::int64_t layers : {1, 5}) {
       spec.layers = layers;
-      const Network network = build_network(spec);
-      const Gradients kept = gradients_of(network, false), again = gradients_of(network, true);
-      CHECK(kept.loss == again.loss);
-      CHECK(kept.of == again.of);
+      check_same(build_network(spec));
     }
   }
 }
@@ -91,10 +92,7 @@ TEST_CASE("recompute: values of the first block go from group to group") {
     spec.residual_attention = scores;
     for (const std::int64_t layers : {1, 3, 6}) {
       spec.layers = layers;
-      const Network network = build_network(spec);
-      const Gradients kept = gradients_of(network, false), again = gradients_of(network, true);
-      CHECK(kept.loss == again.loss);
-      CHECK(kept.of == again.of);
+      check_same(build_network(spec));
     }
   }
 }
@@ -165,10 +163,7 @@ TEST_CASE("recompute: the scores of residual attention go from group to group") 
       CAPTURE(layers);
       spec.layers = layers;
       spec.placement = placement;
-      const Network network = build_network(spec);
-      const Gradients kept = gradients_of(network, false), again = gradients_of(network, true);
-      CHECK(kept.loss == again.loss);
-      CHECK(kept.of == again.of);
+      check_same(build_network(spec));
     }
   }
 }

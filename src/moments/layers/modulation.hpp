@@ -62,6 +62,8 @@ Signal<X> modulated_signal(ForwardPass<C, X>& pass, const Modulation& layer, con
   Signal<X> out = in;
   out.normalised = out.sinusoids = false;
   out.flat.reset();
+  out.law.reset();
+  if (layer.shift) out.none = 0;
   out.x = modulated(of, in.x, of.base);
   const N p = of.square();
   out.overlap = {in.overlap.coherent * p, in.overlap.noise * p * p};
@@ -230,13 +232,8 @@ void add_to_condition(BackwardPass<C, X>& pass, const Kept<Modulation, C, X>& ke
     const double before = values_of(calculus, all.x).second,
                  own = values_of(calculus, more.x).second, total = before + own,
                  share = total > 0 ? own / total : 0;
-    const auto mean = [share](double of_more, double of_all) {
-      return share * of_more + (1 - share) * of_all;
-    };
-    for (const auto bound : {&Gradient<X>::error, &Gradient<X>::truncation}) {
-      (all.*bound).second = mean((more.*bound).second, (all.*bound).second);
-      (all.*bound).cross = mean((more.*bound).cross, (all.*bound).cross);
-    }
+    all.error = mixed_error(all.error, more.error, share);
+    all.truncation = mixed_error(all.truncation, more.truncation, share);
     all.log_covariance.value =
         share * more.log_covariance.value + (1 - share) * all.log_covariance.value;
     all.slopes = all.slopes + more.slopes;
